@@ -17,7 +17,7 @@ from ootci.cli.options import path_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
-from ootci.model.device.values import MEANINGS, Handle, Name, Requirement, Text
+from ootci.model.device.values import MEANINGS, Handle, OutOfTreeName, Requirement, Text
 from ootci.resources import device_schema_file
 from ootci.stages.onboard.first_file import Answers, FoundPlugin, Source, device_text, look_for_plugin
 
@@ -111,9 +111,12 @@ def new(
     for line in found.told:
         note(line)
     ask = interview.ask
-    name = ask("--name", name, "name of the device, as in torch.device(...)", _is_a(Name), found.device)
+    name = ask("--name", name, "name of the device, as in torch.device(...)", _is_a(OutOfTreeName), found.device)
     file = output or (DEFAULT_FOLDER if DEFAULT_FOLDER.is_dir() else Path()) / f"{name}.yaml"
     # Before the other questions, so that no answer is lost.
+    if name and file.name != f"{name}.yaml":
+        fitting = file.with_name(f"{name}.yaml")
+        raise BadOption("a device file has the name of its device", where=f"--output {file}", fix=f"use {fitting}")
     if file.exists() and not force and not (interview.asks and click.confirm(f"overwrite {file}?", err=True)):
         raise BadOption("the file is there already", where=str(file), fix="give another --output, or --force")
     display_name = ask("--display-name", display_name, "its name for people", _is_a(Text), name.capitalize() or None)

@@ -51,7 +51,7 @@ def test_every_key_that_is_off_can_be_switched_on(ootci: Tool, tmp_path: Path, s
     found = load_device(file).device
     assert found.torch.channel.value == "release"
     assert (found.check.command, found.runner.labels) == (("vendor-smi",), ("self-hosted", "dev"))
-    assert [suite.name for suite in found.suites] == ["smoke", "integration", "ops"]
+    assert [suite.name for suite in found.suites] == ["smoke", "integration", "ops", "models"]
 
 
 def test_it_lies_in_devices_where_there_is_such_a_folder(ootci: Tool, tmp_path: Path) -> None:
@@ -74,7 +74,8 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(ootci: Tool, tmp_pat
         (("--devices", "many"), "'many' should be a number of devices"),
         (("--path", "../plugin"), "must not leave its folder"),
         (("--path", "x", "--package", "y"), "the plugin comes from one place"),
-        (("--output", "other.yaml"), "the file is named `other.yaml` but the device `dev`"),
+        (("--name", "cuda"), "`cuda` is a device of PyTorch itself"),
+        (("--output", "other.yaml"), "a device file has the name of its device"),
         (("--python", "/no/such/python"), "`/no/such/python` is no program"),
     ],
 )

@@ -177,7 +177,7 @@ def test_operators_of_a_device(sampled: Sample, tmp_path: Path) -> None:
     environment.globals.update(verdicts=sampled.verdicts, root="../../", here="", canonical=None)
     content = page(environment, "device_operators.html", values)
     assert content.count(b"</i></td>") == 700 * len(kinds)
-    assert b"more operators said is not shown here" in content
+    assert b"more operators are not shown here" in content
     assert len(content) < DEVICE_OPERATORS
 
 

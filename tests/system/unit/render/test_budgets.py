@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 from random import Random
 
+from unit.render.pages import read
 from unit.render.sample import Sample, registered
 from unit.render.sample_clusters import ALIKE, STREAKS
 from unit.render.sample_runs import NIGHTS, run
@@ -52,7 +53,12 @@ def test_front_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
         devices.append(sampled.verdicts.devices[number % 15].model_copy(update={"device": item.name}))
     verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
     render(tuple(registry), History(tmp_path / "none"), verdicts, tmp_path / "site")
-    assert len(gzip.compress((tmp_path / "site" / "index.html").read_bytes())) < FRONT
+    page = read(tmp_path / "site" / "index.html")
+    scripts = [item.attributes["src"] for item in page.find("script")]
+    styles = [item.attributes["href"] for item in page.find("link", rel="stylesheet")]
+    assert {"static/style.css", "static/board.css", "static/grid.js"} <= {*scripts, *styles}
+    loaded = [tmp_path / "site" / name for name in ("index.html", *scripts, *styles)]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < FRONT
 
 
 def test_the_fonts_are_small(site: Path) -> None:

@@ -69,7 +69,7 @@ def machine_files(
         entries += verdict_entries(device, maker.judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
-    yield f"{API}/verdicts.json", verdicts.to_json().encode()
+    yield f"{API}/verdicts.json", f"{verdicts.model_dump_json()}\n".encode()
     path, gate = api_file("gate.json", _gate(verdicts))
     yield path, gate
     # At the top, too, for programs that poll it.

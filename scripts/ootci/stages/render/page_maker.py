@@ -37,6 +37,7 @@ MARKED_LINES = 60
 _REMEMBERED = 2_000
 
 _SYMBOL = re.compile(r'<symbol id="([^"]+)".*?</symbol>\n')
+_EMPTY_SPRITE = re.compile(r'<svg class="sprite"[^>]*>\n</svg>\n')
 _USED = re.compile(r'<use [^>]*?href="#([^"]+)"')
 _CODE = re.compile(r"`([^`]{1,200})`")
 CODE_PIECES = 8
@@ -151,7 +152,8 @@ def _with_used_symbols(text: str) -> str:
     """The page without the symbols that nothing on it shows: of thousands of pages each has but a few."""
     used = set(_USED.findall(text))
     end = text.find('<a class="skip"')
-    return _SYMBOL.sub(lambda found: found[0] if found[1] in used else "", text[:end]) + text[end:]
+    head = _SYMBOL.sub(lambda found: found[0] if found[1] in used else "", text[:end])
+    return _EMPTY_SPRITE.sub("", head) + text[end:]
 
 
 def marked(text: str) -> Markup:

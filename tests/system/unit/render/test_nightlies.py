@@ -19,7 +19,7 @@ from ootci.model.plan import Plan, Trigger
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import BROKEN, VerdictName
 from ootci.stages.judge import judge
-from ootci.stages.render import render
+from ootci.stages.render import nights, render
 from ootci.stages.render.pages import nightlies, past_errors
 from ootci.stages.render.pages.nightlies import NightReport, builds_of, nightly_facts, nightly_files
 from ootci.stages.render.status import VERDICTS
@@ -157,10 +157,24 @@ def test_the_list_draws_every_device_and_the_verdicts_of_each_night(site: Path) 
     borealis = next(row for row in rows if row.one("bdi").text == "Borealis B2")
     assert borealis.find("title")[-1].text.startswith("Sat 21 Nov 2026: REGRESSED")
     assert borealis.find("a")[-1].attributes["href"] == f"../d/borealis/{plan_id(NIGHTS - 1)}/index.html"
-    bars = page.one("svg", class_="stacked").find("rect")
+    chart = page.one("svg", class_="stacked")
+    bars = [bar for bar in chart.find("rect") if "class" in bar.attributes]
+    links = [link.attributes["href"] for link in chart.find("a")]
+    assert links == [f"../n/{plan_id(number)}/index.html" for number in range(NIGHTS)]
     newest = [bar for bar in bars if bar.attributes["x"] == bars[-1].attributes["x"]]
     assert sum(int(bar.attributes["height"]) for bar in newest) == len(DEVICES)
     assert newest[-1].attributes["class"] == "n-ok"
+
+
+def test_the_list_leads_to_the_nights_on_which_many_devices_broke(
+    sampled: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nights, "MANY", 1)
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    path = tmp_path / "site" / "n" / "index.html"
+    marks = [link for link in read(path).one("div", class_="all").find("a") if link.find("text")]
+    assert len(marks) > 1
+    assert all((path.parent / mark.attributes["href"]).is_file() for mark in marks)
 
 
 def test_a_withdrawn_nightly_keeps_its_pages_which_say_when_and_why(tmp_path: Path) -> None:

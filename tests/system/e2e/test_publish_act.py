@@ -36,9 +36,10 @@ def _published(repository: Repository, folder: Path, hours: float) -> None:
 
 
 def _paused(repository: Repository) -> None:
-    file = repository.checkout / "devices" / "openreg.yaml"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(f"{text}paused:\n  reason: Its machine is being moved.\n", encoding="utf-8")
+    for file in (repository.checkout / "devices").glob("*.yaml"):
+        text = file.read_text(encoding="utf-8")
+        if "\npaused:" not in text:
+            file.write_text(f"{text}paused:\n  reason: Its machine is being moved.\n", encoding="utf-8")
 
 
 def test_a_life(packages: Mapping[str, str], hub: FakeActions, tmp_path: Path) -> None:

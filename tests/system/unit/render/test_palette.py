@@ -85,9 +85,12 @@ def test_words_can_be_read_on_every_ground(theme: str) -> None:
     tinted = {
         "decision": _share("board.css", ".decision"),
         "pill": _share("style.css", ".pill"),
+        "operator": _share("operators.css", ".ops td:is(.f, .l, .x, .u, .m, .c, .t, .e)"),
         "forecast": _share("style.css", ".forecast.breaks"),
     }
-    for name, tone in chain(product(("decision", "pill"), ("good", "bad", "warn", "off")), [("forecast", "predicted")]):
+    for name, tone in chain(
+        product(("decision", "pill", "operator"), ("good", "bad", "warn", "off")), [("forecast", "predicted")]
+    ):
         ground = _mixed(of[tone], tinted[name], of["card"])
         words = (tone, *(("text", "muted", "accent") if name == "decision" else ()))
         pairs |= {f"{word} on a {name} of {tone}": (of[word], ground) for word in words}

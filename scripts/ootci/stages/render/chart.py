@@ -76,6 +76,7 @@ class Chart:
         words: the same in words.
         is_flat: whether there is only one day with a value, or each day since the first one has the same value and
             nothing is marked: the picture would show no more than ``newest``.
+        moves: the part of the height between the lowest and the highest value.
         known: how many days have a value.
         day: the width of a day.
         values: of a large chart, where each day with a value begins, and its values in words.
@@ -92,6 +93,7 @@ class Chart:
     newest: str
     words: str
     is_flat: bool
+    moves: float
     known: int
     day: int
     values: tuple[tuple[int, str], ...]
@@ -127,6 +129,7 @@ def chart(
     """
     known = [place for place in range(len(days)) if any(item.values[place] is not None for item in series)]
     same = len({value for item in series for value in item.begun}) == 1
+    values = [value for item in series for value in item.known]
     return Chart(
         width=size.day * len(days),
         height=size.height,
@@ -138,6 +141,7 @@ def chart(
         newest=words(series[0].known[-1]),
         words=" ".join(_in_words(item, words, days) for item in series if item.known),
         is_flat=len(known) == 1 or (same and not (hatched or marks)),
+        moves=(max(values) - min(values)) / (axis.high - axis.low),
         known=len(known),
         day=size.day,
         values=tuple((size.day * place, _of_day(series, place, words, days)) for place in known)

@@ -160,6 +160,7 @@ def test_there_is_a_row_for_every_device(site: Path) -> None:
     (indigo,) = [row for row in rows if row[0].startswith("Indigo")]
     assert indigo[1:] == ["no value"] * 5
     (fjord,) = [row for row in rows if row[0].startswith("Fjord")]
+    assert fjord[2] == "72 on 11 days"
     assert fjord[0] == "Fjord 400 NO DATA newest value 2026-11-18"
 
 
@@ -172,6 +173,16 @@ def test_no_ratio_without_its_two_numbers(site: Path) -> None:
 def test_a_device_with_nothing_but_gaps_has_no_values() -> None:
     days = [TrendDay((FIRST_NIGHT + timedelta(days=number)).date()) for number in range(DAYS)]
     assert set(sparks(days)) == {None}
+
+
+def test_a_line_that_moves_little_is_told_in_words_only() -> None:
+    waits = (100, 110, 100, 150)
+    for count, drawn, spread in ((1, False, "on 1 day"), (2, False, "highest 1 m 50 s"), (4, True, "highest 2 m 30 s")):
+        begun = [night(number) - timedelta(seconds=waits[number]) for number in range(count)]
+        runs = [run(number).model_copy(update={"queued_at": moment}) for number, moment in enumerate(begun)]
+        queue = sparks(days(runs, [plan(number) for number in range(count)]))[3]
+        assert queue is not None
+        assert (queue.chart is not None, queue.range) == (drawn, spread)
 
 
 def test_a_line_has_no_more_bytes_than_its_budget() -> None:
@@ -277,4 +288,4 @@ def test_what_has_gaps_or_other_numbers_is_not_said_to_be_the_same() -> None:
     runs = [run(place, integration={f"t{one}": "passed" for one in size}) for place, size in enumerate(sizes)]
     (rate, *_) = sparks(days(runs, [plan(0), plan(1), plan(2)]))
     assert rate is not None
-    assert (rate.newest, rate.chart.is_flat) == ("11 of 11", False)
+    assert (rate.newest, rate.range) == ("11 of 11", "lowest 73 of 73")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ootci.model.build import StageName
@@ -20,6 +20,8 @@ from .published import Compact, api_file
 
 LOWEST_RATE = 0.95
 """A pass rate that never was lower is drawn from here, so that one failing test does not look like a collapse."""
+LEAST_MOVE = 0.25
+"""On the page of all devices, a line that moves by a smaller part of its chart's height is told in words only."""
 _TOP = "../../../"
 
 
@@ -40,9 +42,9 @@ class TrendFile(Compact):
 
 @dataclass(frozen=True)
 class Spark:
-    """A small chart with its newest value and its range."""
+    """A small chart with its newest value and its range; ``chart`` is None where its line would look flat."""
 
-    chart: Chart
+    chart: Chart | None
     words: str
     newest: str
     range: str
@@ -56,6 +58,7 @@ def trends_page(maker: PageMaker, devices: Mapping[str, Sequence[TrendDay]]) -> 
         "trends.html",
         first=day(planned - timedelta(days=DAYS - 1)) if planned else None,
         last=day(planned) if planned else None,
+        least_move=LEAST_MOVE,
         rows={name: (_newest(days), sparks(days)) for name, days in devices.items()},
     )
 
@@ -87,8 +90,8 @@ def _rate(trend: TrendSeries, days: Sequence[TrendDay]) -> Spark | None:
         return None
     newest, lowest = str(rates[-1]), str(min(rates, key=lambda rate: rate.passed / rate.executed))
     words = f"Passed: newest {newest}, lowest {lowest}; {many(len(rates), 'day')} with a value."
-    drawn = replace(drawn, is_flat=drawn.is_flat and len(set(rates)) == 1)
-    return Spark(drawn, words, newest, f"lowest {lowest}")
+    spread = _on_days(drawn) if len(set(rates)) == 1 else f"lowest {lowest}"
+    return Spark(_moving(drawn), words, newest, spread)
 
 
 def _spark(trend: TrendSeries, series: Series, words: Callable[[float], str]) -> Spark | None:
@@ -96,8 +99,16 @@ def _spark(trend: TrendSeries, series: Series, words: Callable[[float], str]) ->
     if drawn is None:
         return None
     low, high = words(min(series.known)), words(max(series.known))
-    spread = f"{low} to {high}" if words is number else f"highest {high}"
-    return Spark(drawn, drawn.words, drawn.newest, spread)
+    spread = _on_days(drawn) if low == high else f"{low} to {high}" if words is number else f"highest {high}"
+    return Spark(_moving(drawn), drawn.words, drawn.newest, spread)
+
+
+def _moving(drawn: Chart) -> Chart | None:
+    return drawn if drawn.moves >= LEAST_MOVE else None
+
+
+def _on_days(drawn: Chart) -> str:
+    return f"on {'all ' if drawn.is_flat and drawn.known > 1 else ''}{many(drawn.known, 'day')}"
 
 
 def device_trends_page(maker: PageMaker, device: str, days: Sequence[TrendDay]) -> Iterator[File]:

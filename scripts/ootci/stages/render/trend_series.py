@@ -19,9 +19,12 @@ from ootci.model.verdict import DeviceVerdict, VerdictName
 from .chart import LARGE, Axis, Chart, Series, Size, chart, from_zero
 from .links import web_address
 from .status import VERDICTS
+from .text import one_line
 
 DAYS = 90
 """Number of days, the newest included."""
+LABEL_SHARE = 15
+"""Percent of a chart's width that the label of a PyTorch version takes."""
 RESIZED = 0.01
 """The suites changed their size when they collected more or fewer tests by at least this part of what they had."""
 _TOP = "../../../"
@@ -71,6 +74,8 @@ class TrendNight(Record):
     """Its nightly: the last one with a report, else the last one."""
     verdict: VerdictName | None
     """The verdict; null where it is not kept."""
+    torch: str | None
+    """The version of PyTorch that was tested; null when none was reported or the night is excluded."""
     page: str | None
     """Address of the permanent page of the run; null where nothing was reported."""
     bad: BadNight | None
@@ -160,13 +165,14 @@ def _day(moment: datetime) -> date:
 def _measured(run: Run | None, expected: PlannedRun) -> dict[str, Any]:
     """The values of a night; none without a run."""
     if run is None:
-        return {"tests": None, "duration": None, "queued": None, "stages": ()}
+        return {"torch": None, "tests": None, "duration": None, "queued": None, "stages": ()}
     stages = {
         stage.name: max(0.0, stage.duration)
         for stage in run.stages
         if stage.status is not StageStatus.NOT_RUN and math.isfinite(stage.duration)
     }
     return {
+        "torch": one_line(run.torch.version, 60) if run.torch else None,
         "tests": _tests(run, expected),
         "duration": max(0.0, run.duration),
         "queued": max(0.0, run.queue_duration) if run.queue_duration is not None else None,
@@ -227,6 +233,22 @@ class TrendSeries:
             strip.append((place, length, look))
             place += length
         return [part for part in strip if part[2]]
+
+    @property
+    def torches(self) -> list[tuple[float, str]]:
+        """Where the minor version of PyTorch changed, in percent of the width; of two labels too close, the later."""
+        found: list[tuple[float, str]] = []
+        before = None
+        for place, item in enumerate(self._days):
+            version = ".".join(item.night.torch.split(".")[:2]) if item.night and item.night.torch else before
+            if version and version != before:
+                at = round(100 * place / len(self._days), 1)
+                if found and at - found[-1][0] < LABEL_SHARE:
+                    found.pop()
+                if not found or version != found[-1][1]:
+                    found.append((at, version))
+            before = version
+        return found
 
     def of_tests(self, name: str, value: Callable[[TrendTests], float], look: str = "line") -> Series:
         """A series of what the tests say."""

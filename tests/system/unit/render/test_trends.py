@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from unit.samples import device, night, plan, run
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.run import Run
+from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, VerdictName
 from ootci.stages.render.chart import LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
 from ootci.stages.render.pages.trends import sparks
-from ootci.stages.render.trend_series import DAYS, TrendDay, number, trend
+from ootci.stages.render.trend_series import DAYS, TrendDay, TrendSeries, number, trend
 
 SIZE = Size(10, 104)
 AXIS = Axis(0, 100)
@@ -92,6 +94,8 @@ def test_a_device_s_page_has_every_night_in_its_table_and_leads_to_the_runs(site
     rows = tables(page)
     assert len(rows) == NIGHTS
     assert rows[0][:6] == ["2026-11-21", "REGRESSED", "69", "72", "3", "0"]
+    assert rows[0][-1].startswith("2.15.0.dev")
+    assert [label.text for label in page.find("svg", class_="torches")[0].find("text")] == ["torch 2.15"]
     assert page.find("a", href=f"../{plan_id(NIGHTS - 1)}/index.html")
 
 
@@ -225,6 +229,18 @@ def test_what_was_measured() -> None:
     assert tests is not None
     assert (tests.passed, tests.failing, tests.executed, tests.collected, tests.passed_again) == (2, 2, 4, 5, 0)
     assert days([failing], [plan(0)])[0].measured.queued is None
+
+
+def test_the_versions_of_pytorch_are_labels_where_they_begin_and_there_is_room() -> None:
+    versions = ("2.14.0", "2.14.0", "2.15.0", "2.16.0") + ("2.16.0",) * 6
+    builds = [TorchBuild(version=version) for version in versions]
+    runs = [run(number).model_copy(update={"torch": build}) for number, build in enumerate(builds)]
+    found = days(runs, [plan(number) for number in range(len(runs))])
+    assert [item.night and item.night.torch for item in found] == [*versions]
+    assert TrendSeries(found).torches == [(0.0, "2.14"), (30.0, "2.16")]
+    assert TrendSeries([*found[:2] * 5, found[2], found[1]]).torches == [(0.0, "2.14")]
+    wide = [replace(found[0], night=None)] * 50
+    assert TrendSeries([*wide, *found]).torches == [(88.3, "2.16")]
 
 
 def test_only_suites_that_the_plan_requires_are_counted() -> None:

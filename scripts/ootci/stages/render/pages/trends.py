@@ -132,6 +132,7 @@ def device_trends_page(maker: PageMaker, device: str, days: Sequence[TrendDay]) 
         gaps=_gaps(days),
         charts=_charts(trend),
         strip=trend.strip,
+        torches=trend.torches,
         stages={name: _stage(trend, name) for name in names},
         bad=tuple(dict.fromkeys(item.bad for item in days if item.bad)),
     )

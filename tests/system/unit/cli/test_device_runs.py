@@ -63,7 +63,7 @@ def test_a_run_that_cannot_be_started_keeps_no_other_out_and_is_red(world: World
     ran = world.call("dispatch", "--jobs", jobs, "--plan-artifact", "plan-1", "--run-id", "100")
     assert (ran.code, [run.title for run in world.hub.runs.values()][1:]) == (3, ["night000 two"])
     assert "warning HUB-002: the run of dev is not started: GitHub answered 403: Resource not accessible" in ran.err
-    assert "`actions: write` in a workflow" in ran.err
+    assert "the permission actions: write" in ran.err
 
 
 @pytest.mark.parametrize("jobs", ["", "[]", '{"include": [{}]}', '{"include": [{"device": 1}]}'])

@@ -53,7 +53,7 @@ def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
 def test_sqlite_has_a_row_for_each_run_and_each_remarkable_outcome(ootci: Tool, work: Path) -> None:
     ran = ootci("history", "export", "history.sqlite", cwd=work)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "history.sqlite: 3 nightlies, 4 runs, 32 stages, 6 outcomes\n"
+    assert ran.out == "history.sqlite: 3 nightlies, 4 runs, 36 stages, 6 outcomes\n"
     path = work / "history.sqlite"
     assert _rows(path, "SELECT * FROM nightlies LIMIT 1") == [("night000", "2026-11-01T04:00:00.000Z", "local", None)]
     columns = "device, nightly, attempt, started_at, seconds, torch_version, passed, failed, crashed, skipped"
@@ -79,7 +79,7 @@ def test_everything_can_be_asked_for_and_less(ootci: Tool, work: Path) -> None:
     counts = "SELECT sum(passed + failed + crashed + skipped) FROM runs"
     assert _rows(work / "a.db", counts) == _rows(work / "a.db", "SELECT count(*) FROM outcomes")
     said = ootci("history", "export", "a.db", "--device", "other", "--since", "2026-11-02", cwd=work).out
-    assert said == "a.db: 2 nightlies, 1 runs, 8 stages, 0 outcomes\n"
+    assert said == "a.db: 2 nightlies, 1 runs, 9 stages, 0 outcomes\n"
     said = ootci("history", "export", "a.db", "--since", "2026-11-03", cwd=work).out
     assert said == "a.db: 1 nightlies, 2 runs, 16 stages, 2 outcomes\n"
     assert {path.name for path in work.iterdir()} == {"data", "a.db"}
@@ -105,7 +105,7 @@ def test_many_rows_are_written_in_batches_and_none_is_lost(
 def test_parquet_says_the_same_as_sqlite(ootci: Tool, work: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     said = ootci("history", "export", "tables", "--all-outcomes", cwd=work).out
-    assert said == "tables: 3 nightlies, 4 runs, 32 stages, 14 outcomes\n"
+    assert said == "tables: 3 nightlies, 4 runs, 36 stages, 14 outcomes\n"
     ootci("history", "export", "a.db", "--all-outcomes", cwd=work)
     assert {path.name for path in (work / "tables").iterdir()} == {
         f"{name}.parquet" for name in ("nightlies", "runs", "stages", "outcomes")

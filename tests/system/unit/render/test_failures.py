@@ -127,5 +127,5 @@ def test_nothing_is_new_on_a_first_run_and_nothing_is_hidden(tmp_path: Path) -> 
     assert [row.find("code")[0].text for row in own.find("details", class_="failure")] == ["smoke/test_x.py::two"]
     assert "Says <code>hello</code>." in (first / "d" / "dev" / "index.html").read_text(encoding="utf-8")
     second = _site(tmp_path / "second", run(0), run(1, smoke=bad))
-    assert "1 newly broken" in _told(read(second / "index.html"))
+    assert "Broke tonight 1" in _told(read(second / "index.html"))
     assert "new" in _told(read(second / "d" / "dev" / "index.html"))

@@ -72,7 +72,7 @@ def test_a_run_that_went_well_is_complete(folder: RunFolder) -> None:
     run = _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
     assert _states(run) == {"smoke": "complete", "integration": "complete"}
     assert _outcomes(run) == dict.fromkeys(IDS, "passed")
-    absent = (StageName.OPS, StageName.UPSTREAM)
+    absent = (StageName.OPS, StageName.MODELS, StageName.UPSTREAM)
     assert [stage.name for stage in run.stages] == [name for name in StageName if name not in absent]
     assert {stage.status.value for stage in run.stages} == {"passed"}
     assert run.stage_reached == StageName.INTEGRATION

@@ -81,7 +81,7 @@ def test_everything_can_be_asked_for_and_less(ootci: Tool, work: Path) -> None:
     said = ootci("history", "export", "a.db", "--device", "other", "--since", "2026-11-02", cwd=work).out
     assert said == "a.db: 2 nightlies, 1 runs, 9 stages, 0 outcomes\n"
     said = ootci("history", "export", "a.db", "--since", "2026-11-03", cwd=work).out
-    assert said == "a.db: 1 nightlies, 2 runs, 16 stages, 2 outcomes\n"
+    assert said == "a.db: 1 nightlies, 2 runs, 18 stages, 2 outcomes\n"
     assert {path.name for path in work.iterdir()} == {"data", "a.db"}
 
 

@@ -21,6 +21,8 @@ from loopback import Quiet, Server, running
 from misbehaving import write_device, write_suites
 from repositories import commit, git, repository
 
+pytestmark = pytest.mark.long
+
 PASSWORD = "s3cret-of-a-vendor"  # noqa: S105 - it opens nothing
 AUTHORIZATION = b64encode(f"tests:{PASSWORD}".encode())
 

@@ -15,6 +15,8 @@ from commands import OFFLINE, Tool
 from misbehaving import COMMIT, stub_torch_wheel, write_device, write_suites, write_wheel
 from torch_server import Fault, TorchServer, serve_torch_index
 
+pytestmark = pytest.mark.long
+
 OTHER = "89abcdef" * 5
 LAST_NIGHT = datetime.now(timezone.utc).date() - timedelta(days=1)
 """Of yesterday: an index whose newest nightly is old is told of."""

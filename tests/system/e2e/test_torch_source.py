@@ -16,6 +16,8 @@ from e2e.conftest import missing
 from misbehaving import write_device
 from pytorch_sources import PyTorchSources, pytorch_sources
 
+pytestmark = pytest.mark.long
+
 Build = Callable[..., tuple[Ran, dict[str, Any]]]
 
 

@@ -11,7 +11,7 @@ import pytest
 from drawn import deep
 from small_suites import SUITES, DevicePython, read_events
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ from ootci.adapters.terminal import Progress
 from ootci.model.workspace import RunFolder
 from ootci.stages.test import test as run_stages
 
+pytestmark = pytest.mark.long
+
 THINGS_PASS = {
     "test_things.py::TestThings::test_add_float32": "passed",
     "test_things.py::TestThings::test_add_int64": "passed",

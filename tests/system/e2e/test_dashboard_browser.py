@@ -211,6 +211,7 @@ def test_a_failure_is_one_click_away_from_the_front_page(browser: Browser, sites
     with browser.new_context() as context:
         page = visit(context, sites.address("http", "sample") + "index.html").page
         page.click("#borealis a.more")
+        page.wait_for_load_state()  # until then the browser has not scrolled there
         assert page.locator("text=Tensor-likes are not equal!").first.is_visible()
         assert page.locator("pre.command").first.is_visible()
         top = page.evaluate("document.querySelector('.failure').getBoundingClientRect().top")

@@ -15,6 +15,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "dev
 
 from forking_python import OP_DB, ForkingPython, base_environment  # noqa: E402 (found through the line above)
 from sabotage import DEVICE  # noqa: E402
+from small_checkout import Upstream, small_checkout  # noqa: E402
 from small_suites import STUB_TORCH, SUITES, DevicePython, SmallSuites  # noqa: E402
 
 
@@ -76,3 +77,9 @@ def reference(device_python: DevicePython, forking_python: DevicePython) -> Devi
     if done.returncode != 0:
         pytest.skip(f"the Python with torch has no device {DEVICE}")
     return device_python
+
+
+@pytest.fixture
+def upstream(tmp_path: Path, forking_ops: DevicePython) -> Upstream:
+    """A small checkout of PyTorch, whose tests run in forks of a Python that has imported torch."""
+    return small_checkout(tmp_path, forking_ops)

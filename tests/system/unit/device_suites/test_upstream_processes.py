@@ -1,0 +1,125 @@
+"""PyTorch's own tests in processes of the tool: those that end or hang, and declarations tried apart from the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from drawn import deep
+from pytorch_test_files import SMALL
+from sabotage import DEVICE
+from small_checkout import Upstream, imported, outcomes_of
+from small_suites import SUITES, read_events
+from unit.samples import build, device, night, plan
+
+from ootci.adapters.terminal import Progress
+from ootci.model.workspace import RunFolder
+from ootci.stages.test import test as run_stages
+
+pytestmark = [pytest.mark.torch, pytest.mark.long]
+
+
+def _stages(
+    upstream: Upstream, python: str, tmp_path: Path, *, workers: int = 1, seconds: int = 300, **keys: Any
+) -> tuple[dict[str, str], tuple[dict[str, Any], ...]]:
+    """Run the suite under the tool: the outcomes and the events."""
+    run, planned = tmp_path / "run", keys.pop("planned", None)
+    run_stages(
+        device(
+            DEVICE,
+            suites=[{"name": "upstream", **keys}],
+            limits={"workers": workers, "test_seconds": seconds, "deaths_in_a_row": 100},
+        ).device,
+        build(python=python),
+        RunFolder(run),
+        SUITES,
+        clock=lambda: night(0),
+        progress=Progress(quiet=True),
+        planned=planned,
+        options={"upstream": (f"--upstream-tests={upstream.tests}", f"--upstream-commit={upstream.commit}")},
+    )
+    events = read_events(run / "events.jsonl")
+    return outcomes_of(tuple(event for event in events if event.get("attempt", 1) == 1)), events
+
+
+def test_declarations_are_tried_apart_from_the_run(upstream: Upstream, python_with_torch: str, tmp_path: Path) -> None:
+    upstream.write(test_small=SMALL.format(body="os.abort()", head=""))
+    exclusions = {"TestThings": ["test_fail", "test_param"], "TestSmall": ["test_one"]}
+    declared: dict[str, Any] = {"operators": ["add"], "exclusions": exclusions}
+    planned = plan().runs[0].model_copy(update={"tries_declarations": True})
+    outcomes, events = _stages(upstream, python_with_torch, tmp_path, planned=planned, workers=2, **declared)
+    assert {test.rpartition("::")[2] for test in outcomes} == {
+        *("test_op_add_float32", "test_add_float32", "test_add_int64", "test_cuda_only", "test_expected_failure"),
+        "test_two",
+    }
+    assert set(outcomes.values()) == {"passed", "skipped", "xfailed"}
+    (told,) = (event for event in events if event["event"] == "declarations")
+    assert told["tried"] == {
+        "exclusions: TestSmall.test_one": {"passed": 0, "seen": 1},
+        "exclusions: TestThings.test_fail": {"passed": 0, "seen": 1},
+        "exclusions: TestThings.test_param": {"passed": 2, "seen": 2},
+        "operators: mul": {"passed": 1, "seen": 1},
+    }
+
+
+def test_a_crash_costs_its_test_and_a_new_process_imports_what_remains(
+    upstream: Upstream, python_with_torch: str, tmp_path: Path
+) -> None:
+    upstream.write(
+        test_a=SMALL.format(body="pass", head=""),
+        test_b=SMALL.format(body="os.abort()", head=""),
+    )
+    files = ["test_a.py", "test_b.py", "folder/test_more.py"]
+    outcomes, events = _stages(upstream, python_with_torch, tmp_path, files=files, operators=["mul"])
+    assert outcomes == {
+        "test_a.py::TestSmall::test_one": "passed",
+        "test_a.py::TestSmall::test_two": "passed",
+        "test_b.py::TestSmall::test_one": "crashed",
+        "test_b.py::TestSmall::test_two": "passed",
+        "folder/test_more.py::TestMore::test_op_mul_float32": "passed",
+    }
+    first = [*(f"{file}::import" for file in files), *(f"{file}::import" for file in files[1:])]
+    assert imported(events)[: len(first)] == first
+    told = next(event for event in events if event.get("outcome") == "crashed")
+    assert "Expected: PyTorch's own test TestSmall.test_one passes.\nReproduce" in told["text"]
+    assert f"pytest upstream --upstream-config={tmp_path}" in told["text"]
+    assert told["text"].endswith(
+        "--upstream-files=test_b.py --id upstream/test_b.py::TestSmall::test_one --device " + DEVICE
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "seconds", "workers", "outcome", "said"),
+    [
+        deep("os.abort()", 300, 1, "crashed", "the process ended while this file was imported: killed by SIGABRT"),
+        ("os._exit(0)", 300, 2, "crashed", "the process ended while this file was imported: "),
+        ("time.sleep(600)", 20, 1, "timed_out", "still running when the import's 20 s were up"),
+    ],
+)
+def test_a_file_that_ends_or_hangs_the_importer_costs_that_file(
+    upstream: Upstream,
+    python_with_torch: str,
+    tmp_path: Path,
+    head: str,
+    seconds: int,
+    workers: int,
+    outcome: str,
+    said: str,
+) -> None:
+    upstream.write(
+        test_a=SMALL.format(body="pass", head=""),
+        test_b=SMALL.format(body="pass", head=head),
+        test_c=SMALL.format(body="pass", head=""),
+    )
+    keys = {"files": ["test_a.py", "test_b.py", "test_c.py"], "workers": workers, "seconds": seconds}
+    outcomes, events = _stages(upstream, python_with_torch, tmp_path, **keys)
+    assert outcomes == {
+        "test_b.py::import": outcome,
+        **{f"test_{name}.py::TestSmall::test_{number}": "passed" for name in "ac" for number in ("one", "two")},
+    }
+    ends = [event for event in events if event["event"] == "test_end" and event["id"] == "upstream/test_b.py::import"]
+    (told,) = (event for event in ends if event.get("attempt", 1) == 1)
+    assert said in told["message"]
+    (stage,) = (event for event in events if event["event"] == "stage_end" and event["stage"] == "upstream")
+    assert (stage["status"], stage["reason"]) == ("failed", "1 of 7 tests failed")

@@ -145,11 +145,11 @@ def full_commit(said: str | None) -> str | None:
 
 
 NONE_THERE = "PyTorch's CI has no wheel"
-"""How the reason begins why there is no torch, where it was looked for there."""
+"""The beginning of every reason for building torch from source, or for having none, after a look in PyTorch's CI."""
 
 
 class TorchSource(StageFile):
-    """A wheel of torch that was built from source, and of what. It is beside the wheel."""
+    """The origin of a wheel of torch that this system or PyTorch's CI built from source. It is beside the wheel."""
 
     FILE: ClassVar[str] = "torch.json"
     WRITTEN_BY: ClassVar[str] = "ootci torch build"
@@ -189,7 +189,7 @@ class TorchSource(StageFile):
 
     @property
     def origin(self) -> str | None:
-        """The builder, if it is not the usual one."""
+        """The builder, where PyTorch's CI was searched first; None elsewhere."""
         if self.ci_run:
             return f"built by PyTorch's CI, {self.ci_run}"
         return f"built from source: {self.not_from_ci}" if self.not_from_ci else None

@@ -51,7 +51,7 @@ class Taker:
     progress: Progress
 
     def take(self) -> tuple[TorchSource, Mapping[str, str]]:
-        """The wheel, in the work folder, with its torch.json; and why it is none for a device, by name.
+        """The wheel, in the work folder, with its torch.json; and by device, why it cannot be tested on the wheel.
 
         Raises:
             TorchNotBuilt: there is none in time, or none that any of the devices can be tested on.

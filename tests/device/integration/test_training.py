@@ -8,6 +8,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from harness.compare import assert_matches, numbers, put
+from harness.networks import Recurrent
 from harness.training import (
     CPU,
     Batch,
@@ -23,21 +24,6 @@ pytestmark = pytest.mark.capability("training")
 
 STEPS = 8
 BATCH = 16
-
-
-class _Tagger(nn.Module):
-    """An embedding, a recurrent layer and a linear one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(20, 8)
-        self.recurrent = nn.LSTM(8, 12, batch_first=True)
-        self.output = nn.Linear(12, 4)
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        states, _ = self.recurrent(self.embedding(tokens))
-        result: torch.Tensor = self.output(states[:, -1])
-        return result
 
 
 class _Transformer(nn.Module):
@@ -77,7 +63,7 @@ TASKS: dict[str, Task] = {
         ),
         _images,
     ),
-    "rnn": Task(_Tagger, _tokens),
+    "rnn": Task(Recurrent, _tokens),
     "transformer": Task(_Transformer, _tokens),
 }
 

@@ -155,9 +155,9 @@ def _other_torch(results: Sequence[DeviceVerdict], torch: str | None) -> str | N
 
 def _notes(alone: Sequence[str], silent: Sequence[str], overridden: Sequence[str], predicted: Sequence[str]) -> str:
     """Additions to the reason: which devices were chosen, not asked or not counted."""
-    left = f": {', '.join(silent)} did not take part" if silent else ""
+    left = f", not {', '.join(silent)}" if silent else ""
     notes = {
-        f"this run on one machine was of {', '.join(alone)} alone{left}": alone,
+        f"this run on one machine tested only {', '.join(alone)}{left}": alone,
         f"overridden: {', '.join(overridden)}": overridden,
         f"predicted to break, not counted: {', '.join(predicted)}": predicted,
     }

@@ -145,7 +145,7 @@ def with_built(plan: Plan, wheel: Path | None, reason: str | None, unfit: Mappin
 
     Args:
         reason: why there is no wheel.
-        unfit: why the wheel is none for a device, by its name.
+        unfit: by device, why it cannot be tested on the wheel.
 
     Raises:
         TorchWheelMissing: the wheel does not exist or is not a torch wheel.

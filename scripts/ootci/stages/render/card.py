@@ -47,7 +47,7 @@ class Card:
         commands: what reproduces it, in a checkout of this repository.
         bisect: the command that finds the first bad nightly; None where no test of ours shows it.
         issue: an address that opens an issue with the text filled in; None where nobody is named.
-        where: the shell or command that receives it.
+        where: who receives the issue: PyTorch or the vendor.
 
     """
 

@@ -55,7 +55,7 @@ def _alone(*names: str, event: str = "local", left: tuple[str, ...] = ()) -> Pla
         (
             "local",
             "no gating device is asked, so nothing speaks for merging"
-            "; this run on one machine was of mine alone: ref did not take part",
+            "; this run on one machine tested only mine, not ref",
         ),
         (
             "workflow_dispatch",
@@ -74,6 +74,6 @@ def test_a_gating_device_that_takes_part_on_a_laptop_is_asked_alone(tmp_path: Pa
     planned = _alone("mine", left=("ref",))
     good = _judge(tmp_path / "good", planned, run(0, "mine"), registry=registry).gate
     assert (good.answer, good.alone) == ("yes", ("mine",))
-    assert good.reason.endswith("; this run on one machine was of mine alone: ref did not take part")
+    assert good.reason.endswith("; this run on one machine tested only mine, not ref")
     bad = _judge(tmp_path / "bad", planned, run(0, "mine", smoke={"one": "failed"}), registry=registry).gate
     assert (bad.answer, bad.blocking) == ("no", ("mine",))

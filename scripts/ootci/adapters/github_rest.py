@@ -235,7 +235,8 @@ def _remedy(status: int, place: str) -> str:
             "(https://github.com/settings/tokens)"
         )
     if status in (404, 410):
-        return f"name the repository as it is called now (--repository), and turn on {feature}"
+        renamed = "name the repository as it is called now (--repository)"
+        return f"{renamed}, and turn on {feature}" if feature else renamed
     return "see what GitHub's answer says, and run it again"
 
 
@@ -244,7 +245,7 @@ _NEEDED = {
     "/actions/": ("actions: write", f"Actions, {_PAGE} Actions > General"),
     "/pulls": ("pull-requests: write", f"pull requests, {_PAGE} General > Features"),
     "/issues": ("issues: write, for a pull request pull-requests: write", f"issues, {_PAGE} General > Features"),
-    "": ("contents: read", "what was asked for, on the page Settings"),
+    "": ("contents: read", None),
 }
 """The permission that a job needs, and the feature that may be off, by a part of an address; the first that fits."""
 

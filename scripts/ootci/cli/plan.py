@@ -22,7 +22,7 @@ from ootci.cli.options import (
 from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
-from ootci.flows.nightly import make_plan
+from ootci.flows.planning import make_plan
 from ootci.flows.proposal import proposed
 from ootci.flows.shares import remembered
 from ootci.history.durations import measured

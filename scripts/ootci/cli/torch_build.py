@@ -13,7 +13,7 @@ from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import one_line, show
 from ootci.errors import BadOption, TorchNotBuilt
 from ootci.flows.context import Folders, clock
-from ootci.flows.nightly import enter_torch
+from ootci.flows.planning import enter_torch
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import RELAY_MINUTES

@@ -16,7 +16,7 @@ from ootci.cli.options import folder_options, format_option, github_output_optio
 from ootci.cli.show import append, note, one_line, show
 from ootci.errors import BadOption, TorchNotBuilt
 from ootci.flows.context import Folders, clock
-from ootci.flows.nightly import enter_torch
+from ootci.flows.planning import enter_torch
 from ootci.model.device import find_device
 from ootci.model.plan import Plan
 from ootci.model.record import read

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ootci.adapters.annotation import show_warning
 from ootci.adapters.python_env import Installed, InterpreterProblem, as_it_is, installed_beside
 from ootci.adapters.terminal import Progress
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
-from ootci.flows.context import Folders, attempt_number, clock, run_url
-from ootci.flows.reports import append_workspace, require_date, take_in
+from ootci.flows.context import Folders, attempt_number, clock
+from ootci.flows.planning import make_plan
+from ootci.flows.reports import append_workspace, take_in
 from ootci.history.store import History
 from ootci.model.build import Build, StageResult
 from ootci.model.device import Device, RegisteredDevice, with_other_torches
-from ootci.model.plan import SCHEDULE, Plan, PlannedRun, Trigger
-from ootci.model.record import read, write
+from ootci.model.plan import Plan, PlannedRun
+from ootci.model.record import write
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
 from ootci.stages import render
 from ootci.stages.build import GivenEnvironment, NewEnvironment, build, suite_requirements
 from ootci.stages.collect import collect
 from ootci.stages.judge import judge
-from ootci.stages.plan import Proposed, due, plan, with_built
 from ootci.stages.test import suite_options, test
 
 
@@ -154,84 +152,3 @@ def _request(installed: Installed) -> TorchRequest:
         version=version,
         unavailable_reason=None if version else "torch is not installed in the environment given",
     )
-
-
-def make_plan(
-    registry: tuple[RegisteredDevice, ...],
-    folders: Folders,
-    progress: Progress,
-    *,
-    chosen: Sequence[str],
-    torch: str | None,
-    installed: TorchRequest | None = None,
-    also: bool = False,
-    proposed: Callable[[], Proposed] | None = None,
-    suffix: str | None = None,
-    if_due: Path | None = None,
-) -> Plan:
-    """Decide which devices run on which torch; writes plan.json.
-
-    Args:
-        chosen, torch, installed, also: as in :class:`Night`.
-        proposed: gives what is tested instead of a nightly.
-        suffix: makes the plan's id unique within a day.
-        if_due: the plan of the last scheduled nightly, or where it will be; None plans whatever was before.
-
-    Raises:
-        NotDue: there is no new nightly since that one; nothing is written.
-
-    """
-    trigger, found_suffix = _github_trigger()
-    with progress.step("plan: looking for torch"):
-        planned = plan(
-            registry,
-            chosen=[name for name in chosen if name],
-            torch=torch or None,
-            installed=installed,
-            also=also,
-            now=clock(),
-            trigger=trigger,
-            suffix=suffix or found_suffix,
-            history=History(folders.history),
-            proposed=proposed() if proposed else None,
-            say=progress.say,
-        )
-    if planned.trigger.proposal is None:
-        # Fail before devices are tested for hours.
-        require_date(planned.id, planned.created_at, History(folders.history), clock())
-    if if_due is not None:
-        # A re-run of a nightly's jobs is always due.
-        planned = due(planned, _scheduled_before(if_due, folders)) if attempt_number() == 1 else planned
-        write(planned, if_due)
-    write(planned, folders.workspace.plan)
-    return planned
-
-
-def _scheduled_before(kept: Path, folders: Folders) -> Plan | None:
-    """The last scheduled nightly: the kept one, which may still be running, or one of the history."""
-    plans = [plan for plan in History(folders.history).plans() if plan.trigger.event == SCHEDULE]
-    try:
-        plans += [read(Plan, kept)] if kept.exists() else []
-    except OotciError as error:
-        show_warning("the nightly may start twice", error)
-    return max(plans, key=lambda plan: plan.created_at, default=None)
-
-
-def enter_torch(
-    planned: Plan, folders: Folders, wheel: Path | None, problem: str | None, unfit: Mapping[str, str] = {}
-) -> None:
-    """Enter the wheel of torch that was built for a plan, or why there is none, for every device; see `with_built`."""
-    write(with_built(planned, wheel, problem, unfit), folders.workspace.plan)
-
-
-def _github_trigger() -> tuple[Trigger, str | None]:
-    """What started this nightly, and a suffix for the plan's id, from GitHub's default environment variables.
-
-    Source: GitHub's documentation, "Store information in variables", default environment variables.
-    """
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return Trigger(event="local"), None
-    run_id, attempt = os.environ.get("GITHUB_RUN_ID"), attempt_number()
-    # Re-running all jobs makes another plan in the same workflow run, which needs its own id.
-    suffix = run_id if attempt == 1 else f"{run_id}-{attempt}"
-    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=run_url()), suffix if run_id else None

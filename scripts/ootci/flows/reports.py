@@ -12,8 +12,9 @@ from ootci.adapters.annotation import show_warning
 from ootci.adapters.download import DownloadProblem
 from ootci.adapters.download import read as download
 from ootci.adapters.folder_lock import held
-from ootci.errors import ExternalUnreachable, OotciError, PlanMisdated
+from ootci.errors import ExternalUnreachable, OotciError
 from ootci.flows.context import CLOCKS, Folders, attempt_number, clock
+from ootci.flows.planning import require_date
 from ootci.history.store import History
 from ootci.model.compat import Compat
 from ootci.model.device import RegisteredDevice, find_device
@@ -199,31 +200,6 @@ def append_workspace(
                 store.append_compat(predicted)
         found = _found(workspace, plan, say, attempts)
         return _append_runs(found, made, store, say, None if is_new else clock())
-
-
-def require_date(plan_id: str, planned: datetime, history: History, now: datetime) -> None:
-    """Refuse the date of a plan that the history does not have yet.
-
-    Raises:
-        PlanMisdated: it is in the future, or before the newest nightly.
-
-    """
-    plans = history.plans()
-    if any(plan.id == plan_id for plan in plans):
-        return
-    if planned > now + CLOCKS:
-        what = f"the plan is of {utc_text(planned)}, and it is {utc_text(now)}"
-        raise PlanMisdated(what, where=plan_id, fix="set the clock of the machine that planned it, and plan again")
-    if not plans or planned >= plans[-1].created_at:
-        return
-    newest, where = plans[-1], str(history.folder)
-    what = f"the plan is of {utc_text(planned)}, before the newest nightly {newest.id} of {utc_text(newest.created_at)}"
-    fix = "set this machine's clock and plan again"
-    if newest.created_at > now + CLOCKS:
-        fix = (
-            f"if that one's date is wrong, leave it out: `ootci history withdraw {newest.id} --reason ...`; else {fix}"
-        )
-    raise PlanMisdated(what, where=where, fix=fix)
 
 
 def _append_runs(

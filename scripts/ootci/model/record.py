@@ -108,7 +108,6 @@ class Record(BaseModel):
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
         defer_build=True,  # made ready when it is first used: a command uses a few of the records that it imports
     )
 

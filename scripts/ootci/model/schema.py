@@ -12,6 +12,7 @@ from ootci.model.build import Build, Handover
 from ootci.model.compat import Compat
 from ootci.model.device import Device
 from ootci.model.difference import Difference
+from ootci.model.documented import Documented
 from ootci.model.durations import Durations
 from ootci.model.event import Event
 from ootci.model.plan import Plan
@@ -63,7 +64,7 @@ def schemas() -> dict[str, str]:
 
 def schema_text(adapter: TypeAdapter[Any], title: str) -> str:
     """The schema of a file in draft-07, under a title."""
-    schema = adapter.json_schema(ref_template="#/definitions/{model}", mode="validation")
+    schema = adapter.json_schema(ref_template="#/definitions/{model}", schema_generator=Documented)
     definitions = schema.pop("$defs", {})
     body = {"$schema": DRAFT, **schema, "title": title, "definitions": definitions}
     return json.dumps(_draft_07(body), indent=2, ensure_ascii=False) + "\n"

@@ -9,6 +9,7 @@ from datetime import date
 from functools import cache
 from typing import Any
 
+from ootci.model.documented import Documented
 from ootci.model.record import Record
 from ootci.model.strict_yaml import flow_text
 
@@ -63,7 +64,7 @@ class DeviceKey:
 @cache
 def device_keys(model: type[Record] = Device) -> tuple[DeviceKey, ...]:
     """The keys of a device file, or of another file of ``devices/``; each group before its own keys."""
-    schema = model.model_json_schema()
+    schema = model.model_json_schema(schema_generator=Documented)
     return tuple(_keys(schema, schema.get("$defs", {}), ""))
 
 

@@ -278,7 +278,7 @@ def test_a_clock_that_was_set_back_stops_the_plan_and_names_both_dates(
     (work / "devices").mkdir()
     (work / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
     before = (work / ".ootci" / "plan.json").read_bytes()
-    monkeypatch.setattr("ootci.flows.nightly.clock", lambda: night(0) - timedelta(days=730))
+    monkeypatch.setattr("ootci.flows.planning.clock", lambda: night(0) - timedelta(days=730))
     ran = ootci("plan", cwd=work, env=OFFLINE)
     assert (ran.code, "error HIST-007" in ran.err) == (2, True)
     assert "the plan is of 2024-11-01T04:00:00.000Z, before the newest nightly night000 of 2026-11-01T" in ran.err

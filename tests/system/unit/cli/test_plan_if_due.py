@@ -11,7 +11,7 @@ from torch_server import TorchServer, serve_torch_index
 from unit.samples import register
 
 from ootci.adapters import download
-from ootci.flows import nightly
+from ootci.flows import planning
 from ootci.history.store import History
 from ootci.model.plan import Plan
 from ootci.model.record import read
@@ -38,7 +38,7 @@ def at(ootci: Tool, server: TorchServer, tmp_path: Path, monkeypatch: pytest.Mon
     register(tmp_path)
 
     def look(day: int, hour: int, *more: str, **variables: str) -> Ran:
-        monkeypatch.setattr(nightly, "clock", lambda: datetime(2026, 11, day, hour, 10, tzinfo=timezone.utc))
+        monkeypatch.setattr(planning, "clock", lambda: datetime(2026, 11, day, hour, 10, tzinfo=timezone.utc))
         outputs = tmp_path / "outputs"
         outputs.unlink(missing_ok=True)
         environment = {"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "schedule", **server.variables, **variables}

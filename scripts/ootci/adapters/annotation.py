@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ootci.adapters.terminal import clean, echo, one_line
+from ootci.adapters.terminal import clean, echo, one_line  # noqa: TID251
 from ootci.errors import OotciError
 
 CALLER = "caller/"

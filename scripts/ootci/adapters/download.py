@@ -257,7 +257,7 @@ def leads_somewhere(address: str) -> bool:
 
     """
     try:
-        with requests.Session() as session:
+        with requests.Session() as session:  # noqa: TID251
             session.max_redirects = MAX_REDIRECTS
             # GET and not HEAD, which some servers refuse; the content is not read.
             headers = {"User-Agent": "ootci", "Accept": "*/*"}

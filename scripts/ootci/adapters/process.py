@@ -12,7 +12,7 @@ import os
 import secrets
 import shlex
 import signal
-import subprocess
+import subprocess  # noqa: TID251
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence

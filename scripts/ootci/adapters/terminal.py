@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 
 import click
-from rich.console import Console
+from rich.console import Console  # noqa: TID251
 from rich.text import Text
 
 HEARTBEAT_SECONDS = 20.0
@@ -69,7 +69,7 @@ def echo(text: str, *, err: bool = False, head: str = "", end: str = "\n") -> No
 
     """
     colour = False if os.environ.get("NO_COLOR") else None
-    click.echo(f"{head}{_printed(text)}{end}", err=err, nl=False, color=colour)
+    click.echo(f"{head}{_printed(text)}{end}", err=err, nl=False, color=colour)  # noqa: TID251
 
 
 def _printed(text: str) -> str:
@@ -78,7 +78,7 @@ def _printed(text: str) -> str:
 
 def terminal_width() -> int | None:
     """Columns of the terminal that shows what is printed; None where none does."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None  # noqa: TID251
 
 
 def json_text(text: str) -> str:
@@ -102,7 +102,7 @@ class Progress:
 
     def __init__(self, *, quiet: bool = False) -> None:
         # A live line only on a real terminal: rich also takes variables of CI systems for one.
-        live = sys.stderr.isatty() and "CI" not in os.environ
+        live = sys.stderr.isatty() and "CI" not in os.environ  # noqa: TID251
         self.console = Console(stderr=True, highlight=False, quiet=quiet, soft_wrap=True, force_terminal=live)
         self._detail = ""
 

@@ -19,7 +19,7 @@ import click
 
 from ootci import __version__
 from ootci.adapters.annotation import show_error
-from ootci.adapters.terminal import DebugLog, echo
+from ootci.adapters.terminal import DebugLog, echo  # noqa: TID251
 from ootci.errors import EXIT_INFRASTRUCTURE, BadUsage, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
@@ -195,7 +195,7 @@ def cli(debug: bool) -> None:
     Exit codes: 0 fine, 1 the device failed or the gate answers no, 2 the input is wrong, 3 infrastructure failed.
     """
     if debug:
-        logging.basicConfig(level=logging.INFO, handlers=[DebugLog()])
+        logging.basicConfig(level=logging.INFO, handlers=[DebugLog()])  # noqa: TID251
         logging.getLogger("ootci").setLevel(logging.DEBUG)
 
 

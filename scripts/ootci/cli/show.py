@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from ootci.adapters.terminal import echo, json_text, terminal_width
+from ootci.adapters.terminal import echo, json_text, terminal_width  # noqa: TID251
 from ootci.adapters.terminal import one_line as one_line
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.durations import duration

@@ -277,6 +277,6 @@ def append_events(path: Path, events: Iterable[_Event], now: datetime) -> None:
     try:
         size = os.fstat(descriptor).st_size
         begin = "\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else ""
-        os.write(descriptor, (begin + lines).encode("utf-8", "replace"))
+        os.write(descriptor, (begin + lines).encode("utf-8", "replace"))  # noqa: TID251
     finally:
         os.close(descriptor)

@@ -11,7 +11,7 @@ import unicodedata
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-import yaml
+import yaml  # noqa: TID251
 
 from ootci.errors import (
     DeviceFileDuplicateKey,

@@ -32,9 +32,6 @@ MAY_IMPORT = {
 }
 """What a part of the package may import besides itself and the package's version."""
 
-STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "popen2", "concurrent.futures.process"}
-STARTING_CALLS = re.compile(r"^(system|popen|fork|forkpty|posix_spawnp?|exec[lv]p?e?|spawn[lv]p?e?|startfile)$")
-
 VENDORS = (
     *(
         "npu",
@@ -134,80 +131,6 @@ def test_only_flows_join_stages(path: Path) -> None:
     assert len({stage for name in _ours(path) if (stage := _stage(name))} - {"render"}) <= 1
 
 
-def _starts_processes(path: Path) -> list[str]:
-    tree = _tree(path)
-    found = [name for name in imports_of(tree) if name.split(".")[0] in STARTS_PROCESSES or name in STARTS_PROCESSES]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
-            found += [f"os.{node.attr}"] if STARTING_CALLS.match(node.attr) else []
-        if isinstance(node, ast.ImportFrom) and node.module == "os":
-            found += [f"os.{name.name}" for name in node.names if STARTING_CALLS.match(name.name)]
-    return found
-
-
-def test_only_one_module_starts_processes() -> None:
-    starting = {path.relative_to(PACKAGE).as_posix() for path in _sources(PACKAGE) if _starts_processes(path)}
-    assert starting == {"adapters/process.py"}
-
-
-def _prints(path: Path) -> list[str]:
-    """By what a source prints."""
-    found = set()
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Attribute):
-            found.add(f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else f"?.{node.attr}")
-        elif isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.alias):
-            found.add(node.name.rpartition(".")[2])
-    return sorted(name for name in found if PRINTING.fullmatch(name))
-
-
-PRINTING = re.compile(
-    r"p?print|(click\.)?(echo|secho|echo_via_pager)|(sys\.)?(__)?(stdout|stderr)(__)?|(\w+\.)?(Console|StreamHandler)"
-    r"|logging\.basicConfig|(traceback\.)?print_(exc|exception|stack|tb)|warnings\.warn|showwarning|os\.writev?"
-)
-PRINTER = "adapters/terminal.py"
-CALLS_IT = {"adapters/annotation.py", "cli/main.py", "cli/show.py"}
-
-
-def test_everything_is_printed_by_one_printer() -> None:
-    found = {path.relative_to(PACKAGE).as_posix(): _prints(path) for path in _sources(PACKAGE)}
-    assert "click.echo" in found.pop(PRINTER)
-    # The log is handed to the printer, and events to their file.
-    assert found.pop("cli/main.py") == ["echo", "logging.basicConfig"]
-    assert found.pop("model/event.py") == ["os.write"]
-    assert {path: names for path, names in found.items() if names} == {
-        path: ["echo"] for path in CALLS_IT - {"cli/main.py"}
-    }
-    for path in CALLS_IT:
-        assert "ootci.adapters.terminal.echo" in _ours(PACKAGE / path)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "print('x')",
-        "import click\nclick.echo('x')",
-        "from click import secho as say\nsay('x')",
-        "import sys\nsys.stderr.write('x')",
-        "from sys import stdout",
-        "import os\nos.write(1, b'x')",
-        "from rich.console import Console",
-        "import traceback\ntraceback.print_exc()",
-    ],
-)
-def test_every_other_way_to_print_is_found(tmp_path: Path, source: str) -> None:
-    (tmp_path / "x.py").write_text(source, encoding="utf-8")
-    assert _prints(tmp_path / "x.py")
-
-
-def test_no_process_is_started_through_a_shell() -> None:
-    for path in _sources(PACKAGE):
-        for node in ast.walk(_tree(path)):
-            assert not (isinstance(node, ast.keyword) and node.arg == "shell"), f"{_id(path)}:{node.value.lineno}"
-
-
 def test_the_tool_never_imports_torch() -> None:
     for path in _sources(PACKAGE):
         assert not {name for name in imports_of(_tree(path)) if name.split(".")[0] == "torch"}, _id(path)
@@ -227,10 +150,6 @@ def test_every_call_of_a_server_has_a_time_out() -> None:
 
 
 def test_only_the_device_s_model_reads_device_yaml() -> None:
-    reading = {
-        path.relative_to(PACKAGE).as_posix() for path in _sources(PACKAGE) if "yaml" in set(imports_of(_tree(path)))
-    }
-    assert reading == {"model/strict_yaml.py"}
     using = {
         path.relative_to(PACKAGE).as_posix() for path in _sources(PACKAGE) if "ootci.model.strict_yaml" in _ours(path)
     }
@@ -253,25 +172,6 @@ def test_what_runs_on_a_device_imports_torch_and_what_the_suites_ask_for(path: P
     allowed = {"torch", *asked, "_pytest", "pluggy", "harness", "__future__"}
     roots = {name.split(".")[0] for name in imports_of(_tree(path))}
     assert roots - allowed <= set(sys.stdlib_module_names)
-
-
-@pytest.mark.parametrize("path", _sources(SUITES), ids=_id)
-def test_what_runs_on_a_device_keeps_to_the_syntax_of_python_3_10(path: Path) -> None:
-    assert _refused(path.read_text(encoding="utf-8"), (3, 10)) is None
-
-
-def test_newer_syntax_is_noticed() -> None:
-    said = _refused("try:\n    pass\nexcept* ValueError:\n    pass\n", (3, 10))
-    assert "only supported in Python 3.11" in (said or "")
-
-
-def _refused(source: str, version: tuple[int, int]) -> str | None:
-    """What a Python of that version has against the source, or None."""
-    try:
-        ast.parse(source, feature_version=version)
-    except SyntaxError as error:
-        return str(error)
-    return None
 
 
 def _texts() -> Iterator[Path]:

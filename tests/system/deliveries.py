@@ -52,6 +52,19 @@ def push(ref: str = "refs/heads/main", delivery: str = "d2", *, deleted: bool = 
     }
 
 
+def changed(*path: str, value: object) -> dict[str, Any]:
+    """The delivery of a pull request with another value at a path, or without it where the value is `...`."""
+    delivery = pull_request("a")
+    node: Any = delivery
+    for key in path[:-1]:
+        node = node[key]
+    if value is ...:
+        del node[path[-1]]
+    else:
+        node[path[-1]] = value
+    return delivery
+
+
 def event_file(path: Path, delivery: dict[str, Any]) -> Path:
     """GitHub's event file of the ``repository_dispatch`` that brings a delivery."""
     event = {

@@ -36,7 +36,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,20000}")
 _ANSWERED_LATER = frozenset({408, 425, 429})
 
 _FIXES = {
-    400: "it takes `in_progress` and then `completed` of the same attempt, each once, for an event that it delivered",
+    400: "it takes `in_progress` and, within six hours, `completed` of the same attempt, each once, of a delivery",
     401: "report from a job with `permissions: id-token: write`, to the relay that the token is made out to",
     403: "ask PyTorch to put this repository on the relay's allow list, at level L2 or above",
 }

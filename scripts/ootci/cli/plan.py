@@ -180,8 +180,7 @@ def _container(container: Container | None) -> dict[str, object]:
 
 def _build_job(device: Device) -> dict[str, object] | None:
     """The separate job that builds the plugin; None if the testing job builds it, or nothing is built."""
-    chosen = device.build.runner
-    if device.plugin.package is not None or (chosen is None and device.runner.shares == 1):
+    if not device.is_built_apart:
         return None
-    place = chosen or device.runner
+    place = device.build.runner or device.runner
     return {"runner": _runs_on(place), "container": _container(place.container)}

@@ -55,15 +55,7 @@ def _of_delivery(found: Delivery) -> Proposed:
     if isinstance(found, PushDelivery):
         pushed = found.payload
         what = Proposal(repository=pushed.repository.full_name, commit=pushed.after, ref=pushed.ref)
-        label = re.fullmatch(r"refs/tags/(ciflow/.+)/\d+", pushed.ref)
-        # PyTorch's bot pushes a tag for each label; devices that always test got the pull request itself.
-        return Proposed(
-            what,
-            event="push",
-            labels=frozenset({label[1]} if label else ()),
-            is_over=pushed.deleted,
-            is_tag=pushed.ref.startswith("refs/tags/"),
-        )
+        return Proposed(what, event="push", is_over=pushed.deleted)
     request = found.payload.pull_request
     what = Proposal(
         repository=found.payload.repository.full_name,
@@ -71,8 +63,7 @@ def _of_delivery(found: Delivery) -> Proposed:
         commit=request.head.sha,
         ref=f"refs/pull/{request.number}/merge",
     )
-    labels = frozenset(label.name for label in request.labels)
-    return Proposed(what, event="pull_request", labels=labels, is_over=found.payload.action == "closed")
+    return Proposed(what, event="pull_request", is_over=found.payload.action == "closed")
 
 
 def _numbered(number: int) -> Proposed:
@@ -83,4 +74,4 @@ def _numbered(number: int) -> Proposed:
         what = "cannot be merged: it is closed, or conflicts" if head in refs else "does not exist"
         raise PullRequestMissing(f"pull request {number} {what}", where=url, fix="give the number of an open one")
     what_is = Proposal(repository=REPOSITORY, pull_request=number, commit=refs[head], ref=merge)
-    return Proposed(what_is, event=None, labels=None)
+    return Proposed(what_is, event=None)

@@ -42,7 +42,7 @@ class PlannedRun(Record):
     runner: tuple[str, ...]
     """Labels of the GitHub Actions runner (``runs-on``)."""
     timeout_minutes: int
-    """Time-out of the whole device job."""
+    """Most time that building and testing may take, in all jobs."""
     known_failures: tuple[KnownFailure, ...] = ()
     """Tests that the vendor knew to fail on that day; a night is always judged by the list of its own day."""
     lost_tests: Annotated[tuple[LostTests, ...], Field(exclude_if=lambda entries: not entries)] = ()
@@ -85,7 +85,7 @@ class PlannedRun(Record):
                 for suite in device.suites
             ),
             runner=device.runner.labels,
-            timeout_minutes=device.limits.job_minutes,
+            timeout_minutes=device.minutes,
             known_failures=device.known_failures,
             lost_tests=device.lost_tests,
             failing_before=failing_before,

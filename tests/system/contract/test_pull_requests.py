@@ -32,7 +32,7 @@ DELIVERIES = [
     (pull_request(action="closed"), False),
     (push("refs/heads/main"), True),
     (push("refs/heads/release/2.15"), True),
-    (push("refs/tags/ciflow/crcr/mydevice/4711"), True),
+    (push("refs/tags/ciflow/crcr/mydevice/4711"), False),
     (push("refs/heads/gh/somebody/12/head"), False),
     (push("refs/heads/gh/somebody/12/orig"), False),
     (push("refs/heads/viable/strict"), False),

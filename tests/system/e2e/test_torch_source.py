@@ -104,7 +104,7 @@ def test_a_ref_is_built_whatever_it_is(pytorch: PyTorchSources, build: Build, re
 def test_a_planned_pull_request_gets_its_wheel_or_the_reason_why_there_is_none(
     tmp_path: Path, ootci: Tool, pytorch: PyTorchSources, build: Build
 ) -> None:
-    write_device(tmp_path / "devices", "one", "passes", extra="pull_requests: always\n")
+    write_device(tmp_path / "devices", "one", "passes", extra="pull_requests: true\n")
     env = {"OOTCI_PYTORCH_GIT": pytorch.url}
     assert ootci("plan", "--pull-request", "7", cwd=tmp_path, env=env).code == 0
     wanted = _plan(tmp_path)["runs"][0]["torch"]["wanted"]
@@ -125,7 +125,7 @@ def test_a_planned_pull_request_gets_its_wheel_or_the_reason_why_there_is_none(
 def test_a_pull_request_that_has_moved_on_since_it_was_planned_is_not_built(
     tmp_path: Path, ootci: Tool, pytorch: PyTorchSources, build: Build
 ) -> None:
-    write_device(tmp_path / "devices", "one", "passes", extra="pull_requests: always\n")
+    write_device(tmp_path / "devices", "one", "passes", extra="pull_requests: true\n")
     assert ootci("plan", "--pull-request", "7", cwd=tmp_path, env={"OOTCI_PYTORCH_GIT": pytorch.url}).code == 0
     file = tmp_path / ".ootci" / "plan.json"
     file.write_text(file.read_text(encoding="utf-8").replace(pytorch.head, "1" * 40), encoding="utf-8")

@@ -261,8 +261,8 @@ def _delivered(
     relay: RelayServer,
     folder: Path,
     delivery: dict[str, object],
-    wish: str = "always",
     *,
+    wish: str = "true",
     behaviour: str = "passes",
     extra: str = "",
     **options: Any,
@@ -298,7 +298,7 @@ def test_what_the_relay_delivers_is_tested_and_answered(
 def test_who_takes_no_part_in_a_pull_request_is_neither_tested_nor_red(
     ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:
-    run = _delivered(ours, index, relay, tmp_path, pull_request(), wish="label")
+    run = _delivered(ours, index, relay, tmp_path, pull_request(), wish="false")
     assert (run.exit_code, run.jobs) == (0, dict.fromkeys(("report/report", "device/plan"), "success")), run.digest
     assert relay.state.taken == []
 

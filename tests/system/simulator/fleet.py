@@ -16,7 +16,6 @@ from ootci.model.device import (
     LostTests,
     Paused,
     Plugin,
-    PullRequests,
     RegisteredDevice,
     Runner,
     Suite,
@@ -163,7 +162,7 @@ def registered(
         if reference
         else f"An accelerator by {maker.vendor}, {maker.cards} to a machine.",
         tier=maker.tier,
-        pull_requests=PullRequests.NEVER if maker.tier is Tier.ADVISORY else PullRequests.LABEL,
+        pull_requests=maker.tier is not Tier.ADVISORY,
         maintainers=(f"@{maker.name}-maintainers",),
         links=Links(homepage=f"https://example.com/{maker.name}", source=where, issues=f"{where}/issues"),
         paused=Paused(reason=PAUSE) if paused else None,

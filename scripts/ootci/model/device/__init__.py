@@ -1,7 +1,7 @@
 """The device file: one out-of-tree accelerator, as data. The only package that reads device YAML."""
 
 from .expectations import LONGEST_RANGE, BadRange, KnownFailure, LostTests, Unsupported, bad_range
-from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier, Variant
+from .keys import Cadence, Device, Links, Paused, RegisteredDevice, Tier, Variant
 from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import (
     BAD_RANGES,
@@ -57,7 +57,6 @@ __all__ = [
     "LostTests",
     "Paused",
     "Plugin",
-    "PullRequests",
     "RegisteredDevice",
     "Runner",
     "Suite",

@@ -41,14 +41,6 @@ class Cadence(str, Enum):
         return self is Cadence.NIGHTLY or now.astimezone(timezone.utc).isoweekday() == 7
 
 
-class PullRequests(str, Enum):
-    """Which pull requests of PyTorch a device is tested on."""
-
-    NEVER = "never"
-    LABEL = "label"
-    ALWAYS = "always"
-
-
 class Links(Record):
     """Where to read more. Each is shown on the device's page."""
 
@@ -111,8 +103,8 @@ class Device(Record):
     """Where to read more."""
     cadence: Cadence = Cadence.NIGHTLY
     """How often nightlies run it: every time, or `weekly`, on Sundays (UTC). Named in a command, it runs on any day."""
-    pull_requests: PullRequests = PullRequests.NEVER
-    """Pull requests of PyTorch it is tested on: `never`, those with the `label` ciflow/crcr/<name>, or `always`."""
+    pull_requests: bool = False
+    """Whether it is tested on the pull requests and pushes of PyTorch that PyTorch's relay delivers."""
     paused: Paused | None = None
     """Present when the device is not to be run for the time being."""
     plugin: Plugin
@@ -189,6 +181,16 @@ class Device(Record):
         """Credentials for the registry of its containers; one pair for both."""
         places = (self.runner.container, self.build.runner and self.build.runner.container)
         return next((place.credentials for place in places if place and place.credentials), None)
+
+    @property
+    def is_built_apart(self) -> bool:
+        """Whether a job of its own builds the plugin before others test it."""
+        return self.plugin.package is None and (self.build.runner is not None or self.runner.shares > 1)
+
+    @property
+    def minutes(self) -> int:
+        """Most time that building and testing may take, in all jobs."""
+        return self.limits.job_minutes + (self.build.timeout_minutes if self.is_built_apart else 0)
 
     @property
     def public_package(self) -> tuple[str | None, str | None]:

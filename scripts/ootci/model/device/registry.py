@@ -17,7 +17,7 @@ from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
 
 from .expectations import BadRange, KnownFailure
-from .keys import BadRangesFile, Device, KnownFailuresFile, PullRequests, RegisteredDevice, Tier
+from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
 from .running import Container
 from .sentences import invalid
 from .variants import on_other_torches, variants_of, with_other_torches
@@ -261,7 +261,7 @@ def amiss(device: Device) -> tuple[Keys, str] | None:
                 return (*keys, "credentials", key), f"a device names secrets of its own, which begin with {prefix}"
         if given != used:
             return (*keys, "credentials"), "`runner` and `build.runner` name different `credentials`; name the same"
-        if device.pull_requests is not PullRequests.NEVER:
+        if device.pull_requests:
             return ("pull_requests",), (
                 "a device with `credentials` is not tested on pull requests: a stranger's code gets no secret"
             )

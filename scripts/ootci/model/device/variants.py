@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ootci.model.record import Record
 from ootci.model.torch_build import Channel, OtherTorch
 
-from .keys import Cadence, Device, PullRequests, RegisteredDevice, Tier
+from .keys import Cadence, Device, RegisteredDevice, Tier
 from .values import Name
 
 R = TypeVar("R", bound=Record)
@@ -58,7 +58,7 @@ def on_other_torches(device: Device) -> Iterator[OtherTorchDevice]:
             "tier": Tier.ADVISORY,
             "cadence": Cadence.WEEKLY,
             "torch": device.torch.model_copy(update={"channel": Channel.RELEASE, "release": None, "also": ()}),
-            "pull_requests": PullRequests.NEVER,
+            "pull_requests": False,
             "variants": (),
         }
         yield OtherTorchDevice.model_validate(said)
@@ -90,8 +90,8 @@ def variants_of(device: Device) -> Iterator[VariantDevice]:
             "runner": _merged(device.runner, variant.runner),
             "build": _merged(device.build, variant.build),
             "environment": {**device.environment, **variant.environment},
-            # PyTorch's label names the device; a change of PyTorch's is not tested once for each SDK.
-            "pull_requests": PullRequests.NEVER,
+            # A change of PyTorch's is not tested once for each SDK.
+            "pull_requests": False,
             "variants": (),
         }
         yield VariantDevice.model_validate(said)

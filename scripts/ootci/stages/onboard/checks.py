@@ -18,7 +18,6 @@ from ootci.errors import (
 from ootci.model.device import (
     KNOWN_FAILURES,
     DeviceFile,
-    PullRequests,
     RegisteredDevice,
     read_device,
     require_name,
@@ -176,12 +175,13 @@ def _limits(file: DeviceFile, _: date) -> Iterator[Problem]:
             file.place("limits", "job_minutes"),
             f"let `limits.job_minutes` be at most {HOSTED_MINUTES}, or run on a machine of your own",
         )
-    elif limits.job_minutes > RELAY_MINUTES and file.device.pull_requests is not PullRequests.NEVER:
+    elif file.device.minutes > RELAY_MINUTES and file.device.pull_requests:
         yield Problem.told(
             f"PyTorch's relay reports a run as timed out after {RELAY_MINUTES} minutes and takes no result after that, "
-            f"and this job may take {limits.job_minutes}",
+            f"and this one may take {file.device.minutes}",
             file.place("limits", "job_minutes"),
-            f"let `limits.job_minutes` be at most {RELAY_MINUTES}, or leave out `pull_requests`",
+            f"let `limits.job_minutes` (with `build.timeout_minutes`, for a build in a job of its own) be at most "
+            f"{RELAY_MINUTES}, or leave out `pull_requests`",
         )
 
 

@@ -11,35 +11,27 @@ from datetime import datetime, timezone
 from ootci.errors import BadOption
 from ootci.history.nights import failing_before
 from ootci.history.store import History
-from ootci.model.device import Cadence, Device, PullRequests, RegisteredDevice, Torch, find_device, on_other_torches
+from ootci.model.device import Cadence, Device, RegisteredDevice, Torch, find_device, on_other_torches
 from ootci.model.plan import LOCAL, NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger
 from ootci.model.torch_build import TorchRequest
 
 from .torch_choice import resolve, resolve_proposed
 
-LABEL = "ciflow/crcr/"
-"""What the label of a device begins with, by which PyTorch's maintainers ask for it."""
-
 
 @dataclass(frozen=True)
 class Proposed:
-    """A commit of PyTorch that is tested instead of a nightly, and the facts that select devices.
+    """A commit of PyTorch that is tested instead of a nightly.
 
     Attributes:
         what: the commit of PyTorch.
         event: what happened, where the relay delivered it.
-        labels: labels of the pull request; None when it is requested by number, which selects every device that
-            tests pull requests.
         is_over: whether it was closed or deleted, so that no result is needed.
-        is_tag: whether a tag was pushed, which stands for a label and nothing else.
 
     """
 
     what: Proposal
     event: str | None
-    labels: frozenset[str] | None
     is_over: bool = False
-    is_tag: bool = False
 
     def reason_against(self, device: Device) -> str | None:
         """Why a device is not tested on it; None where it is."""
@@ -47,12 +39,7 @@ class Proposed:
             return "it was closed or deleted"
         if device.external is not None:
             return "it is run elsewhere, where its vendor tests pull requests"
-        if device.pull_requests is PullRequests.NEVER:
-            return "its device file asks for no pull requests"
-        labelled = self.labels is None or f"{LABEL}{device.name}" in self.labels
-        if labelled or (device.pull_requests is PullRequests.ALWAYS and not self.is_tag):
-            return None
-        return f"the label {LABEL}{device.name} is not set"
+        return None if device.pull_requests else "its device file asks for no pull requests"
 
 
 def plan(

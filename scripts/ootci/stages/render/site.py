@@ -16,7 +16,7 @@ from ootci.history.parity import parity_nights
 from ootci.history.readiness import readiness
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
-from ootci.model.device import Device, PullRequests, RegisteredDevice
+from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import NOT_PASSED
 from ootci.model.run import CapabilityCounts, Run
 from ootci.model.torch_build import TorchBuild
@@ -219,7 +219,7 @@ class _Pages:
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = self._lately(name, nights) if pages else None
         heads = {plan_id: page.run for plan_id, page in counting.items()}
-        ready = readiness(verdict, heads) if device.pull_requests is not PullRequests.NEVER else None
+        ready = readiness(verdict, heads) if device.pull_requests else None
         values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
         yield self._pages.show(device_path(name), "device.html", page=shown, **values)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)

@@ -150,7 +150,7 @@ def _planned_and_changed(folder: Folder) -> Ran:
 
 def _plan_of_a_pull_request(folder: Folder) -> Ran:
     with (folder.path / "devices" / "dev.yaml").open("a", encoding="utf-8") as stream:
-        stream.write("pull_requests: always\n")
+        stream.write("pull_requests: true\n")
     payload = event_file(folder.path / "event.json", pull_request())
     planned = folder.call("plan", "--pull-request", "delivered", env={"GITHUB_EVENT_PATH": str(payload)})
     assert planned.code == 0, planned.err

@@ -84,10 +84,18 @@ def _known(expires: str) -> str:
         ("limits: {suite_minutes: 9, job_minutes: 59}\n", "time-outs", 8, "building may take 60 minutes"),
         ("limits:\n  job_minutes: 361\n", "time-outs", 9, "GitHub ends a job on its machine ubuntu-latest after 360"),
         (
-            "limits:\n  job_minutes: 361\npull_requests: label\nrunner:\n  labels: [mycard]\n",
+            "limits:\n  job_minutes: 361\npull_requests: true\nrunner:\n  labels: [mycard]\n",
             "time-outs",
             9,
-            "PyTorch's relay reports a run as timed out after 360",
+            "PyTorch's relay reports a run as timed out after 360 minutes and takes no result after that, and this one "
+            "may take 361",
+        ),
+        (
+            "limits:\n  job_minutes: 301\npull_requests: true\nrunner:\n  labels: [mycard]\n  shares: 2\n",
+            "time-outs",
+            9,
+            "PyTorch's relay reports a run as timed out after 360 minutes and takes no result after that, and this one "
+            "may take 361",
         ),
         ("environment:\n  MY_API_KEY: abc\n", "no secrets", 9, "the variable MY_API_KEY looks like a secret"),
         ("build:\n  environment:\n    A: https://u:p@e.org\n", "no secrets", 10, "the variable A looks like a secret"),

@@ -22,12 +22,12 @@ from ootci.stages.judge import judge
 
 from commands import Ran, Tool  # isort: skip
 
-OPTED = {"always": "always", "label": "label", "never": "never", "silent": None}
+OPTED = {"asks": "true", "never": "false", "silent": None}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Four devices, each with another wish; the last says nothing."""
+    """Three devices, each with another wish; the last says nothing."""
     for name, wish in OPTED.items():
         text = f"pull_requests: {wish}\n" if wish else ""
         register(tmp_path, name, f"tier: gating\ncadence: weekly\n{text}")
@@ -49,19 +49,16 @@ def _planned(folder: Path) -> Plan:
 @pytest.mark.parametrize(
     ("delivery", "tested"),
     [
-        (pull_request(), ["always"]),
-        (pull_request("ciflow/crcr/label", "ciflow/crcr/never", "ciflow/crcr/silent"), ["always", "label"]),
-        (pull_request("ciflow/crcr/labels", "ciflow/label", "label", "ciflow/crcr/"), ["always"]),
-        (pull_request("ciflow/crcr/label", action="closed"), []),
-        (push("refs/heads/main"), ["always"]),
-        (push("refs/tags/ciflow/crcr/label/4711"), ["label"]),
-        (push("refs/tags/ciflow/crcr/always/4711"), ["always"]),
-        (push("refs/tags/ciflow/trunk/4711"), []),
+        (pull_request(), ["asks"]),
+        (pull_request("ciflow/crcr/never", "ciflow/crcr/silent"), ["asks"]),
+        (pull_request("ciflow/crcr/asks", action="closed"), []),
+        (push("refs/heads/main"), ["asks"]),
         (push("refs/heads/main", deleted=True), []),
-        (push("refs/heads/ciflow/crcr/label/1"), ["always"]),
     ],
 )
-def test_devices_opt_in(ootci: Tool, folder: Path, delivery: dict[str, Any], tested: list[str]) -> None:
+def test_devices_opt_in_and_labels_decide_nothing(
+    ootci: Tool, folder: Path, delivery: dict[str, Any], tested: list[str]
+) -> None:
     assert _plan(ootci, folder, delivery, "--github-output", "outputs").code == 0
     assert [found.device for found in _planned(folder).runs] == tested
     assert f"count={len(tested)}\n" in (folder / "outputs").read_text(encoding="utf-8")
@@ -80,16 +77,15 @@ def test_any_branch_name_that_git_allows_is_planned_and_handed_on(ootci: Tool, f
 
 
 def test_who_is_not_tested_is_told_why(ootci: Tool, folder: Path) -> None:
-    with (folder / "devices" / "always.yaml").open("a", encoding="utf-8") as stream:
+    with (folder / "devices" / "asks.yaml").open("a", encoding="utf-8") as stream:
         stream.write("paused:\n  reason: It is being moved.\n")
     ran = _plan(ootci, folder, pull_request())
     assert ran.out.splitlines() == [
-        "always: left out, It is being moved.",
-        "label: left out, the label ciflow/crcr/label is not set",
+        "asks: left out, It is being moved.",
         "never: left out, its device file asks for no pull requests",
         "silent: left out, its device file asks for no pull requests",
     ]
-    _plan(ootci, folder, pull_request("ciflow/crcr/label", action="closed"))
+    _plan(ootci, folder, pull_request(action="closed"))
     assert {left.reason for left in _planned(folder).left_out[1:]} == {"it was closed or deleted"}
 
 
@@ -111,7 +107,7 @@ def test_a_plan_says_what_is_tested_and_that_no_torch_of_it_can_be_had(ootci: To
     assert torch.unavailable_reason is not None
     assert torch.unavailable_reason.startswith(f"there is no wheel of {what}: ")
     assert "torch: there is no wheel of pull request 4711" in ran.err
-    assert "always: torch none (source)" in ran.out
+    assert "asks: torch none (source)" in ran.out
 
 
 def test_a_push_is_no_pull_request(ootci: Tool, folder: Path) -> None:
@@ -174,7 +170,7 @@ def test_a_pull_request_can_be_named_by_its_number(ootci: Tool, folder: Path, py
     assert found.trigger.event == "workflow_dispatch"
     assert found.trigger.proposal is not None
     assert found.trigger.proposal.pull_request == 7
-    assert [item.device for item in found.runs] == ["always", "label"]
+    assert [item.device for item in found.runs] == ["asks"]
     assert _plan(ootci, folder, None, "--pull-request", "7", "--device", "never", **pytorch).code == 0
     assert [item.device for item in _planned(folder).runs] == ["never"]
 
@@ -202,16 +198,16 @@ def test_what_was_tested_of_a_pull_request_is_in_no_history_and_changes_no_page(
     before = {path: path.read_bytes() for path in sorted((folder / "data").rglob("*")) if path.is_file()}
     _plan(ootci, folder, pull_request())
     planned = _planned(folder)
-    made = run(1, "always", integration={"two": "failed"}).model_copy(
+    made = run(1, "asks", integration={"two": "failed"}).model_copy(
         update={"plan_id": planned.id, "id": planned.runs[0].run_id}
     )
-    write(made, folder / ".ootci" / "runs" / "always" / "run.json")
+    write(made, folder / ".ootci" / "runs" / "asks" / "run.json")
     ran = ootci("history", "append", cwd=folder)
     assert (ran.code, "HIST-006: the plan is no nightly: it tests pull request 4711 of" in ran.err) == (2, True)
     after = {path: path.read_bytes() for path in sorted((folder / "data").rglob("*")) if path.is_file()}
     assert after == before
     verdicts = judge(load_registry(folder / "devices"), History(folder / "data"), made.finished_at)
-    assert {item.device: item.verdict.value for item in verdicts.devices}["always"] == "OK"
+    assert {item.device: item.verdict.value for item in verdicts.devices}["asks"] == "OK"
 
 
 def test_a_pull_request_that_nobody_tests_keeps_nothing_from_merging(ootci: Tool, folder: Path) -> None:

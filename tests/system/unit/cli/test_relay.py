@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deliveries import HEAD, event_file, pull_request, push
+from deliveries import HEAD, changed, event_file, pull_request, push
 from jsonschema import Draft7Validator
 from relay_server import FIELDS, SECRETS, RelayServer, Trouble
 from unit.samples import night, plan, register, run, stored
@@ -196,6 +196,17 @@ def test_what_was_reported_is_not_reported_again(report: Report, relay: RelaySer
     assert "warning RELAY-004: dev is not reported: the relay answered 400" in ran.err
 
 
+@pytest.mark.parametrize(("minutes", "end"), [(360, "completed"), (361, "timed_out")])
+def test_six_hours_are_the_most(report: Report, relay: RelayServer, minutes: int, end: str) -> None:
+    report("dev", "--status", "in_progress")
+    relay.state.passed = minutes * 60.0
+    late = report("dev", "--status", "completed")
+    assert (late.code, list(relay.state.states.values())) == (0, [end])
+    assert ("is not reported" in late.err and "within six hours" in late.err) == (end == "timed_out")
+    again = report("dev", "--status", "completed", GITHUB_RUN_ATTEMPT="2")
+    assert again.out == "dev: reported completed, success; the relay says: completed\n"
+
+
 def test_who_did_not_report_before_it_was_cancelled_says_so(report: Report, relay: RelayServer, folder: Path) -> None:
     (folder / ".ootci" / "runs" / "run-two-1" / "run.json").unlink()
     assert report("--status", "completed", "--cancelled").code == 0
@@ -207,7 +218,7 @@ def test_one_that_is_refused_keeps_no_other_out(report: Report, relay: RelayServ
     ran = report("--status", "in_progress")
     assert (ran.code, [work["job_name"] for work in _works(relay)]) == (0, ["two"])
     assert "warning RELAY-004: dev is not reported: the relay answered 400: just so\n  where: http" in ran.err
-    assert "\n  what to do: it takes `in_progress` and then `completed`" in ran.err
+    assert "\n  what to do: it takes `in_progress` and, within six hours, `completed`" in ran.err
 
 
 def test_a_relay_that_is_down_is_a_warning_that_github_shows(report: Report, relay: RelayServer) -> None:
@@ -323,42 +334,26 @@ def test_another_ci_system_says_what_github_would_have_said(
     assert (ran.code, "the report would not be valid: run_id: String should match pattern" in ran.err) == (2, True)
 
 
-def _without(*path: str) -> dict[str, Any]:
-    return _with(*path, value=...)
-
-
-def _with(*path: str, value: object) -> dict[str, Any]:
-    delivery = pull_request("a")
-    node: Any = delivery
-    for key in path[:-1]:
-        node = node[key]
-    if value is ...:
-        del node[path[-1]]
-    else:
-        node[path[-1]] = value
-    return delivery
-
-
 @pytest.mark.parametrize(
     "delivery",
     [
         {},
-        _with("event_type", value="issues"),
-        _with("event_type", value="pull_request\n::error::x"),
-        _without("delivery_id"),
-        _with("delivery_id", value="a\nb"),
-        _with("delivery_id", value="x" * 101),
-        _with("delivery_id", value=5),
-        _with("payload", value=[]),
-        _with("payload", "repository", "full_name", value="pytorch/pytorch/../x"),
-        _with("payload", "pull_request", "number", value="4711"),
-        _with("payload", "pull_request", "number", value=0),
-        _with("payload", "pull_request", "number", value=10**30),
-        _with("payload", "pull_request", "head", "sha", value="main"),
-        _with("payload", "pull_request", "head", "sha", value=HEAD + "\n"),
-        _with("payload", "pull_request", "head", "ref", value="--upload-pack=x"),
-        _with("payload", "pull_request", "labels", value=[{"name": "x"}] * 101),
-        _with("payload", "pull_request", "labels", value=[{"name": "x" * 101}]),
+        changed("event_type", value="issues"),
+        changed("event_type", value="pull_request\n::error::x"),
+        changed("delivery_id", value=...),
+        changed("delivery_id", value="a\nb"),
+        changed("delivery_id", value="x" * 101),
+        changed("delivery_id", value=5),
+        changed("payload", value=[]),
+        changed("payload", "repository", "full_name", value="pytorch/pytorch/../x"),
+        changed("payload", "pull_request", "number", value="4711"),
+        changed("payload", "pull_request", "number", value=0),
+        changed("payload", "pull_request", "number", value=10**30),
+        changed("payload", "pull_request", "head", "sha", value="main"),
+        changed("payload", "pull_request", "head", "sha", value=HEAD + "\n"),
+        changed("payload", "pull_request", "head", "ref", value="--upload-pack=x"),
+        changed("payload", "pull_request", "labels", value=[{"name": "x"}] * 101),
+        changed("payload", "pull_request", "labels", value=[{"name": "x" * 101}]),
     ],
 )
 def test_a_delivery_that_is_none_is_refused_in_a_sentence(

@@ -46,7 +46,7 @@ class World:
         self.env = {**ci.environment, "GITHUB_TOKEN": TOKEN}
 
     def device(self, name: str, extra: str = "") -> None:
-        write_device(self.folder / "devices", name, "passes", extra=f"pull_requests: always\n{extra}")
+        write_device(self.folder / "devices", name, "passes", extra=f"pull_requests: true\n{extra}")
 
     def plan(self) -> None:
         file = event_file(self.folder / "event.json", pull_request())
@@ -272,7 +272,12 @@ def test_torch_is_to_be_there_before_the_relay_gives_up_on_the_devices(world: Wo
     assert plan.torch_deadline == plan.created_at + timedelta(minutes=360 - 15 - 120)
     nightly = plan.model_copy(update={"trigger": plan.trigger.model_copy(update={"event": "schedule"})})
     assert nightly.torch_deadline is None
-    write(plan.model_copy(update={"created_at": plan.created_at - timedelta(minutes=220)}), file)
+    # Built before that, in a job of its own.
+    world.device("two", "runner: {labels: [card], shares: 2}\n")
+    world.plan()
+    plan = read(Plan, file)
+    assert plan.torch_deadline == plan.created_at + timedelta(minutes=360 - 15 - 120 - 60)
+    write(plan.model_copy(update={"created_at": plan.created_at - timedelta(minutes=160)}), file)
     ran = world.ootci("torch", "build", "--planned", cwd=world.folder, env=world.env)
     assert ran.code == 3
     reason = world.torch()["unavailable_reason"]

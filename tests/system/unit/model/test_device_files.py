@@ -194,7 +194,7 @@ def test_a_password_in_a_device_file_is_refused_and_not_repeated(tmp_path: Path,
         (CONTAINER % ("DEPLOY_KEY", "DEV_REGISTRY_PASSWORD"), "which begin with DEV_REGISTRY_"),
         (CONTAINER % ("GITHUB_TOKEN", "DEV_REGISTRY_PASSWORD"), "write the name of a secret of the repository"),
         (f"{BUILDER % OWN}\n{CONTAINER % (OWN[0], OWN[0])}", "name the same"),
-        (f"{CONTAINER % OWN}\npull_requests: label", "a stranger's code gets no secret"),
+        (f"{CONTAINER % OWN}\npull_requests: true", "a stranger's code gets no secret"),
     ],
 )
 def test_a_device_names_secrets_of_its_own_and_gives_them_to_no_stranger(

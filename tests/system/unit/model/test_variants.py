@@ -8,11 +8,11 @@ import pytest
 from unit.samples import DEVICE_YAML
 
 from ootci.errors import DeviceFileInvalid
-from ootci.model.device import Device, PullRequests, Tier, find_device, load_device, load_registry, with_other_torches
+from ootci.model.device import Device, Tier, find_device, load_device, load_registry, with_other_torches
 
 GOOD = DEVICE_YAML.format(name="dev") + (
     "tier: gating\n"
-    "pull_requests: label\n"
+    "pull_requests: true\n"
     'python: "3.12"\n'
     "environment: {A: x, B: y}\n"
     "torch: {channel: release, release: 2.13.0}\n"
@@ -64,7 +64,7 @@ def test_a_variant_says_what_differs_and_is_the_device_in_all_else(tmp_path: Pat
     assert (sdk.runner.container.image, sdk.runner.container.options) == ("sdk:9", "--shm-size 8g")
     assert all(device.known_failures == own.known_failures != () for device in found.values())
     assert all(device.maintainers == own.maintainers for device in found.values())
-    assert [device.pull_requests for device in (python, sdk)] == [PullRequests.NEVER] * 2
+    assert [device.pull_requests for device in (python, sdk)] == [False] * 2
     assert load_device(tmp_path / "dev.yaml").device.name == "dev"
 
 
@@ -124,7 +124,7 @@ def test_other_torches_are_runs_of_the_device_and_no_registered_devices(tmp_path
     assert [device.name for device in others] == ["dev_release", "dev_previous_release"]
     found = find_device(registry, "dev_previous_release").device
     assert (found.torch_name, found.wanted_torch) == ("dev", "previous_release")
-    assert (found.tier, found.cadence.value, found.pull_requests) == (Tier.ADVISORY, "weekly", PullRequests.NEVER)
+    assert (found.tier, found.cadence.value, found.pull_requests) == (Tier.ADVISORY, "weekly", False)
     # A pinned release is not the newest one.
     assert (found.torch.release, found.runner) == (None, registry[0].device.runner)
 

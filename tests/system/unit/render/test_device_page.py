@@ -46,7 +46,7 @@ def test_who_tests_pull_requests_sees_how_near_level_3_is(tmp_path: Path) -> Non
         history.append_plan(plan(number, ("asks", "never")))
         for name in ("asks", "never"):
             history.append_run(run(number, name))
-    registry = (registered("asks", pull_requests="label"), registered("never"))
+    registry = (registered("asks", pull_requests=True), registered("never"))
     verdicts = judge(registry, history, night(2) + timedelta(hours=2))
     render(registry, history, verdicts, tmp_path / "site")
     rows = device(tmp_path / "site", "asks").one("section", aria_labelledby="readiness").one("tbody").find("tr")

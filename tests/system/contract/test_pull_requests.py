@@ -17,6 +17,7 @@ from deliveries import pull_request, push
 from e2e.conftest import missing
 
 FILES = read_files(Path(__file__).parents[3] / ".github")
+GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "pull-requests.md").read_text(encoding="utf-8")
 DEVICE = FILES["workflows/device.yml"].jobs
 TEST = DEVICE["device"]["steps"]
 FIRST = {
@@ -52,6 +53,14 @@ def test_what_nobody_tests_costs_no_runner(who: str) -> None:
     assert found == [is_tested for _, is_tested in DELIVERIES]
     by_hand = {"event_name": "workflow_dispatch", "event": {}}
     assert evaluate([(text, {"github": by_hand, "inputs": inputs})]) == [True]
+
+
+def test_the_guides_condition_selects_pull_requests_by_a_label() -> None:
+    if not are_there():
+        missing("npm or the linters from there", "install npm, and call `make test`")
+    (condition,) = re.findall(r"^if: (.*)$", GUIDE, re.M)
+    asked = [pull_request("ciflow/crcr/mydevice", "x"), pull_request("ciflow/crcr/other"), pull_request(), push()]
+    assert evaluate([(condition, {"github": _event(delivery)}) for delivery in asked]) == [True, False, False, False]
 
 
 def test_without_a_relay_nothing_is_reported() -> None:

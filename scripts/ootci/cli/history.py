@@ -181,7 +181,12 @@ def withdraw(plan_id: str, reason: str, output_format: str, folders: Folders) ->
 
 
 def _summary(found: tuple[Removed, ...]) -> str:
-    words = {"texts": "texts of {} runs", "measures": "measures of {} runs", "unfinished": "{} files that no run names"}
+    words = {
+        "texts": "texts of {} runs",
+        "measures": "measures of {} runs",
+        "accuracies": "accuracy of {} runs",
+        "unfinished": "{} files that no run names",
+    }
     counts = Counter(file.why for file in found)
     parts = [text.format(counts[why]) for why, text in words.items() if counts[why]]
     return f"{', '.join(parts)}: {bytes_text(sum(file.size for file in found))}" if parts else "nothing"

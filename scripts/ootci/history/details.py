@@ -1,4 +1,4 @@
-"""Details of a run: texts of failures, durations and operator counts, kept beside the history for a while."""
+"""Details of a run: texts of failures, durations, operator counts and accuracy, kept for a while."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field, ValidationError
 
 from ootci.errors import HistoryCorrupt
+from ootci.model.accuracy import Accuracy
 from ootci.model.outcome import Attempt, Outcome
 from ootci.model.record import Record, compact_record
 from ootci.model.run import OperatorCount, Run
@@ -56,10 +57,17 @@ class Measures(Record):
     """Operators that the suites used."""
 
 
+class Accuracies(Record):
+    """The errors of results. Where nothing changed the file is the one of the night before, byte by byte."""
+
+    tests: dict[int, Accuracy] = Field(default_factory=dict)
+    """The errors of a test's results, by place."""
+
+
 D = TypeVar("D", bound=Record)
 
 
-def details_of(run: Run) -> tuple[Texts, Measures]:
+def details_of(run: Run) -> tuple[Texts, Measures, Accuracies]:
     """The details of a run."""
     outcomes = in_order(run)
     place = {item.id: number for number, item in enumerate(outcomes)}
@@ -73,24 +81,34 @@ def details_of(run: Run) -> tuple[Texts, Measures]:
         },
         attempts={number: item.attempts for number, item in enumerate(outcomes) if item.attempts},
     )
-    return texts, Measures(
+    measures = Measures(
         order=None if order == tuple(range(len(order))) else order,
         durations=tuple(item.duration for item in outcomes),
         operators=run.operators,
     )
+    measured = {number: item.accuracy for number, item in enumerate(outcomes) if item.accuracy is not None}
+    return texts, measures, Accuracies(tests=measured)
 
 
-def whole(run: StoredRun, texts: Texts | None, measures: Measures | None, only: Iterable[int] | None = None) -> Run:
+def whole(
+    run: StoredRun,
+    texts: Texts | None,
+    measures: Measures | None,
+    accuracies: Accuracies | None = None,
+    only: Iterable[int] | None = None,
+) -> Run:
     """The run as it was reported, as far as its details are still kept; without measures in the order of its file.
 
     It has only the tests of the given rows, all when absent; all are counted.
     """
-    said, measured = texts or Texts(), measures or Measures()
+    said, measured, errors = texts or Texts(), measures or Measures(), accuracies or Accuracies()
     rows = run.places.rows
     durations = measured.durations or (0.0,) * len(rows)
     wanted = range(len(rows)) if only is None else sorted(map(run.places.place, only))
     outcomes = {
-        place: _outcome(run, rows[place], said.tests.get(place), said.attempts.get(place), durations[place])
+        place: _outcome(
+            run, rows[place], said.tests.get(place), said.attempts.get(place), durations[place], errors.tests.get(place)
+        )
         for place in wanted
     }
     stages = tuple(
@@ -109,7 +127,12 @@ def whole(run: StoredRun, texts: Texts | None, measures: Measures | None, only: 
 
 
 def _outcome(
-    run: StoredRun, row: int, said: FailureText | None, attempts: tuple[Attempt, ...] | None, duration: float
+    run: StoredRun,
+    row: int,
+    said: FailureText | None,
+    attempts: tuple[Attempt, ...] | None,
+    duration: float,
+    accuracy: Accuracy | None,
 ) -> Outcome:
     test = run.tests[row]
     kept = tuple(Attempt(outcome=outcome) for outcome in run.attempts.get(row, ()))
@@ -127,10 +150,11 @@ def _outcome(
         text=said.text if said else None,
         ran=way_of(run.states[row]),
         attempts=attempts or kept,
+        accuracy=accuracy,
     )
 
 
-def packed(details: Texts | Measures) -> bytes | None:
+def packed(details: Texts | Measures | Accuracies) -> bytes | None:
     """The file of details; None where they are not worth one."""
     if details == type(details)():
         return None

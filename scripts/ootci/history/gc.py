@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from .details import Measures, Texts
+from .details import Accuracies, Measures, Texts
 from .layout import MONTH
 from .reader import HistoryReader
 
@@ -15,11 +15,13 @@ TEXTS_NIGHTS = 90
 """Nights before the newest for which texts of failures are kept."""
 MEASURES_RUNS = 5
 """The newest runs of a device keep their durations and operator counts, and their texts whatever their age."""
+ACCURACY_RUNS = 20
+"""The newest runs of a device keep the errors of their results: those of two weeks, and some retries."""
 
 
 @dataclass(frozen=True)
 class Removed:
-    """A file that was removed, or would be, as ``texts``, ``measures`` or, left by an ended command, ``unfinished``."""
+    """A file that was removed, or would be, with why: its kind, or ``unfinished`` where an ended command left it."""
 
     path: Path
     size: int
@@ -49,7 +51,7 @@ def old_details(history: HistoryReader, texts_nights: int, measures_runs: int) -
         for number, key in enumerate(reversed(keys)):
             is_new = number < measures_runs
             has_words = is_new or newest is None or newest - planned[key.plan_id] <= timedelta(days=texts_nights)
-            for kind, stays in ((Texts, has_words), (Measures, is_new)):
+            for kind, stays in ((Texts, has_words), (Measures, is_new), (Accuracies, number < ACCURACY_RUNS)):
                 path = history.details_path(key, kind)
                 if stays:
                     kept.add(path)

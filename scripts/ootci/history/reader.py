@@ -18,7 +18,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import Record, check_version, time_of
 from ootci.model.run import Run
 
-from .details import D, Measures, Texts, read_details, whole
+from .details import Accuracies, D, Measures, Texts, read_details, whole
 from .layout import (
     COMPAT,
     EXPORTS,
@@ -179,7 +179,7 @@ class HistoryReader:
 
     def whole(self, run: StoredRun, only: Iterable[int] | None = None) -> Run:
         """A run with the details that are still kept, with the tests of the given rows, or all."""
-        return whole(run, self.details(run, Texts), self.details(run, Measures), only)
+        return whole(run, self.details(run, Texts), self.details(run, Measures), self.details(run, Accuracies), only)
 
     def details(self, run: StoredRun, kind: type[D]) -> D | None:
         """Details of a run; None where they are not kept any more."""

@@ -9,7 +9,8 @@
 - ``needs/<digest>.json``: what a plugin's wheel needs of PyTorch. Every night with a prediction for it names it.
 - ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
 - ``tests/<digest>.json``: a list of tests of one suite. Every run that had these tests names it.
-- ``details/<YYYY-MM>/<device>.<plan id>.<attempt>.texts.json.gz`` and ``.measures.json.gz``: details of a run.
+- ``details/<YYYY-MM>/<device>.<plan id>.<attempt>.texts.json.gz``, ``.measures.json.gz`` and ``.accuracies.json.gz``:
+  details of a run.
   ``ootci history gc`` removes old ones.
 
 No file is relative to another night, and two publishers never write one file differently.

@@ -12,7 +12,7 @@ from pathlib import Path
 from ootci.errors import HistoryConflict, OotciError
 from ootci.model.record import Record
 
-from .details import Measures, Texts, read_details
+from .details import Accuracies, Measures, Texts, read_details
 from .layout import (
     MONTH,
     RESTORE,
@@ -30,7 +30,7 @@ from .tables import read_list
 
 _KNOWN = re.compile(
     r"format\.json|(tests|needs)/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|compat|exports|[^/]+\.[1-9][0-9]*(\.late)?)\.json"
-    r"|details/\d{4}-\d{2}/[^/]+\.(texts|measures)\.json\.gz"
+    r"|details/\d{4}-\d{2}/[^/]+\.(texts|measures|accuracies)\.json\.gz"
 )
 _LEFT = re.compile(r"\..*\.tmp")
 
@@ -63,6 +63,8 @@ class Report(Record):
     """Runs whose texts are still kept."""
     measures: int = 0
     """Runs whose durations and operator counts are still kept."""
+    accuracies: int = 0
+    """Runs whose errors of results are still kept."""
     bytes: int = 0
     """Bytes of all files."""
     notes: tuple[str, ...] = ()
@@ -156,7 +158,7 @@ class _Verification:
         self.counts["devices"] = len(history.devices())
         for key, path in runs_of(self.folder).items():
             try:
-                details = [history.details_path(key, kind) for kind in (Texts, Measures)]
+                details = [history.details_path(key, kind) for kind in (Texts, Measures, Accuracies)]
                 self._details |= dict.fromkeys(details)
                 run = history.stored_run(key)
                 tests = len(run.rows())
@@ -175,12 +177,11 @@ class _Verification:
                 self.problem("the run of these details is not in the history", path, fix)
                 continue
             with self.told():
-                kind = "texts" if path.name.endswith(".texts.json.gz") else "measures"
+                kind = path.name.removesuffix(".json.gz").rpartition(".")[2]
                 self.counts[kind] += 1
                 if (size := self._details[path]) is None:
                     continue
-                fits = _texts_fit(path, size) if kind == "texts" else _measures_fit(path, size)
-                if not fits:
+                if not _FITS[kind](path, size):
                     self.problem("the details name tests or stages that the run does not have", path)
 
 
@@ -196,3 +197,11 @@ def _measures_fit(path: Path, size: _Size) -> bool:
     found = read_details(Measures, path) or Measures()
     ordered = found.order is None or sorted(found.order) == list(range(size.tests))
     return ordered and len(found.durations) in (0, size.tests)
+
+
+def _accuracies_fit(path: Path, size: _Size) -> bool:
+    found = read_details(Accuracies, path) or Accuracies()
+    return all(0 <= place < size.tests for place in found.tests)
+
+
+_FITS = {"texts": _texts_fit, "measures": _measures_fit, "accuracies": _accuracies_fit}

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from ootci.model.accuracy import Accuracy, accuracy
 from ootci.model.build import AnyStage, StageResult, StageStatus
 from ootci.model.outcome import OutcomeName, Way, way
 from ootci.model.record import Time, open_plain
@@ -110,6 +111,7 @@ class TestEnd(_Event):
     text: str | None = None
     output: str | None = None
     ran: Annotated[Way | None, BeforeValidator(way)] = None
+    measured: Annotated[Accuracy | None, BeforeValidator(accuracy)] = None
 
 
 class UnknownIds(_Event):

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from ootci.model.accuracy import Accuracy
 from ootci.model.record import Record, Rows, compact_record
 
 
@@ -110,6 +111,8 @@ class Outcome:
     """`fallback` when any operator ran on the CPU during the test, else `native`; absent where nobody counted."""
     attempts: Annotated[Rows[Attempt], Field(exclude_if=lambda attempts: not attempts)] = ()
     """Later attempts in the same run, in order. The first is the outcome itself, and no later one changes it."""
+    accuracy: Annotated[Accuracy | None, Field(exclude_if=lambda accuracy: accuracy is None)] = None
+    """The errors of its results, where they were measured."""
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Outcome:
         """A copy with other values, as of any record."""

@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from harness.accuracy import Accuracy
 from harness.control import is_broken_by_the_plugin
 from harness.device import CONTROL
 from harness.operator_database import is_attention
@@ -92,6 +93,8 @@ class Tally:
     failed: list[str] = field(default_factory=list)
     lines: tuple[int, tuple[str, ...]] | None = None
     """The size of the smallest failing sample that lines of Python can show, and the lines."""
+    accuracy: Accuracy | None = None
+    """The errors of the results, where they are measured."""
 
     def fail(self, told: str, sample: Sample, lines: tuple[str, ...] | None) -> None:
         """Add a failing sample."""
@@ -150,7 +153,7 @@ def compare(
         if isinstance(control, str):
             tally.control.append(line + control)
             continue
-        told = _against(case, run, sample, device, control, tolerances)
+        told = _against(case, run, sample, device, control, tolerances, tally.accuracy)
         if told is not None and told.is_refusal:
             tally.refused.append(line + told.text)
         elif told is not None:
@@ -218,6 +221,7 @@ def _against(
     device: torch.device,
     control: ControlResult,
     tolerances: Mapping[torch.dtype, Tolerance],
+    accuracy: Accuracy | None,
 ) -> _Told | None:
     placing = Placing(device)
     arguments = seen = None
@@ -235,6 +239,8 @@ def _against(
         told = f"the cpu computes it, the device raised {shown_error(error)}"
         # A comparison that fails refuses nothing, whatever its words.
         return _Told(told, seen is None and refusal(error, device.type) is not None, was_run=arguments is not None)
+    if accuracy is not None and is_comparable and (right := exact()) is not None:
+        accuracy.add(seen.made, control.seen.made, right.made)
     return _Told(text, seen.is_refusal(device), seen=seen) if text else None
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from harness.accuracy import Accuracy
 from harness.operator_database import FORWARD, Operator, operators
 from harness.operator_runs import FORWARD_TEST, forward
-from harness.parity import compare
+from harness.parity import Tally, compare
+from harness.recorder import MEASURED
 from harness.sample_lines import sample_lines
 from harness.torch_lists import cases
 
@@ -21,6 +23,11 @@ CASES = cases([case for dtype in FORWARD for case in operators(dtype, backward=F
 
 
 @pytest.mark.parametrize("operator", CASES)
-def test_forward(device: torch.device, operator: Operator) -> None:
+def test_forward(device: torch.device, operator: Operator, request: pytest.FixtureRequest) -> None:
     """An operator gives the cpu's results, on the device, for every sample in PyTorch's own list."""
-    compare(operator, operator.samples(), forward, device, counterpart=FORWARD_TEST, show=sample_lines).end()
+    accuracy = Accuracy()
+    tally = Tally(accuracy=accuracy)
+    compare(operator, operator.samples(), forward, device, counterpart=FORWARD_TEST, show=sample_lines, tally=tally)
+    if measured := accuracy.summary():
+        request.node.user_properties.append((MEASURED, measured))
+    tally.end()

@@ -265,6 +265,7 @@ def _ended(test: Outcome, end: TestEnd) -> Outcome:
         None if passed else one_line(end.message) or end.outcome.value,
         None if passed else excerpt(end.text) or excerpt(end.output),
         end.ran,
+        accuracy=end.measured,
     )
 
 

@@ -25,6 +25,7 @@ from ootci.errors import (
 )
 from ootci.history.layout import pack, unpack
 from ootci.history.store import History
+from ootci.model.accuracy import Accuracy
 from ootci.model.outcome import NOT_PASSED, Attempt, Outcome, OutcomeName, Way
 from ootci.model.run import CapabilityCounts, OperatorCount, Run
 
@@ -64,6 +65,7 @@ def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
 
 
 _TEXT = st.one_of(st.none(), st.text(max_size=30))
+_ERROR = st.one_of(st.none(), st.floats(0, 1e9))
 _TESTS = st.dictionaries(
     st.text(min_size=1, max_size=8),
     st.tuples(
@@ -74,6 +76,7 @@ _TESTS = st.dictionaries(
         _TEXT,
         st.floats(0, 1e6),
         st.lists(st.sampled_from(OutcomeName), max_size=2),
+        st.one_of(st.none(), st.builds(Accuracy, st.integers(1, 9), *[_ERROR] * 4)),
     ),
     max_size=12,
 )
@@ -93,9 +96,10 @@ def _run_with(number: int, tests: dict[str, tuple[object, ...]], attempt: int) -
                 "text": text,
                 "duration": duration,
                 "attempts": [Attempt(outcome=again, message=message) for again in later],
+                "accuracy": accuracy,
             }
         )
-        for name, (suite, outcome, ran, message, text, duration, later) in tests.items()
+        for name, (suite, outcome, ran, message, text, duration, later, accuracy) in tests.items()
     ]
     operators = (OperatorCount(operator="aten::add", native=number),)
     return run(number, attempt=attempt, stages={"ops": "failed"}).model_copy(

@@ -13,6 +13,7 @@ from unit.samples import build, device, night, plan
 
 from ootci.errors import NoSuchDevice, StageFileInvalid, StageFileMissing
 from ootci.history.store import History
+from ootci.model.accuracy import Accuracy
 from ootci.model.build import StageName
 from ootci.model.excerpt import MAX_ID
 from ootci.model.outcome import MAX_ID_LENGTH
@@ -254,6 +255,33 @@ def test_how_a_test_s_work_was_done_is_kept_where_it_is_known(
     ways = {item.id: item.ran.value if item.ran else None for item in run.outcomes}
     assert ways == {"smoke/test_a.py::test_1": kept, "smoke/test_a.py::test_2": None}
     assert _outcomes(run)["smoke/test_a.py::test_1"] == "passed"
+
+
+MEASURED = {"results": 9, "device_largest": 37.0, "device_typical": 0.5, "cpu_largest": 2.0, "cpu_typical": None}
+
+
+@pytest.mark.parametrize(
+    ("said", "is_kept"),
+    [
+        (MEASURED, True),
+        ({"steps_per_second": 12.5}, False),
+        ({**MEASURED, "more": 1}, False),
+        ({**MEASURED, "results": 0}, False),
+        ({**MEASURED, "cpu_largest": -1}, False),
+        ({**MEASURED, "cpu_largest": float("inf")}, False),
+        ({**MEASURED, "cpu_largest": float("nan")}, False),
+        ({**MEASURED, "cpu_largest": "many"}, False),
+        ([1, 2], False),
+    ],
+)
+def test_errors_of_results_are_kept_and_other_measurements_cost_no_outcome(
+    folder: RunFolder, said: object, is_kept: bool
+) -> None:
+    told = {**_test("ops/test_a.py::test_1"), "measured": said}
+    run = _collect(folder, _start("ops"), _collected("ops/test_a.py::test_1"), told)
+    (item,) = run.outcomes
+    assert item.outcome.value == "passed"
+    assert item.accuracy == (Accuracy(**MEASURED) if is_kept else None)
 
 
 def test_the_id_of_a_test_is_short_however_long_the_run_says_that_it_is(folder: RunFolder) -> None:

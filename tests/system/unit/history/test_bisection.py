@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
-from unit.samples import night, plan, run
+from unit.samples import night, plan, run, stored
 
 from ootci.errors import NothingToBisect
 from ootci.history.bisection import commit_to_hold, conclude, ends_of, next_nightly, steps_left
@@ -38,11 +38,8 @@ def _night(number: int, outcome: str | None, *, attempt: int = 1, torch: int | N
 
 
 def _history(folder: Path, *runs: Run) -> History:
-    store = History(folder / "data")
-    for record in runs:
-        store.append_plan(plan(int(record.plan_id.removeprefix("night"))))
-        store.append_run(record)
-    return store
+    plans = [plan(int(record.plan_id.removeprefix("night"))) for record in runs]
+    return stored(folder / "data", *plans, *runs)
 
 
 def _ends(store: History, good: str | None = None, bad: str | None = None) -> tuple[str | None, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run
+from unit.samples import plan, run, stored
 
 from ootci.errors import EXIT_INPUT, NotInHistory
 from ootci.history.life import Life, life_of, matching_tests
@@ -31,11 +31,8 @@ def _run(number: int, outcome: str | None, *, attempt: int = 1, message: str | N
 @pytest.fixture
 def history(tmp_path: Path) -> History:
     """Nights: without the test, passed twice, silent, built in vain, failed, failed and then flaky."""
-    history = History(tmp_path / "data")
-    for number in range(7):
-        history.append_plan(plan(number))
     stages = {"build": "failed", "import": "not_run", "check": "not_run", "smoke": "not_run", "integration": "not_run"}
-    for record in (
+    runs = (
         _run(6, "failed", attempt=2, message="late", again="passed"),
         _run(0, None),
         _run(2, "passed"),
@@ -43,8 +40,8 @@ def history(tmp_path: Path) -> History:
         run(4, smoke={}, integration={}, stages=stages),
         _run(6, "failed", message="second"),
         _run(5, "failed", message="first"),
-    ):
-        history.append_run(record)
+    )
+    stored(tmp_path / "data", *map(plan, range(7)), *runs)
     return History(tmp_path / "data")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import night, plan, run
+from unit.samples import night, plan, run, stored
 
 from ootci.errors import NoSuchRun, StageFileInvalid, StageFileMissing
 from ootci.history.reference import find_run
@@ -16,14 +16,9 @@ from ootci.model.record import write
 @pytest.fixture
 def history(tmp_path: Path) -> History:
     """Three nights of a device, the second of them in two attempts, and three of one with a longer name."""
-    store = History(tmp_path / "data")
-    for number in (0, 1, 10, 100, 1000):
-        store.append_plan(plan(number))
-    for number, attempt in ((0, 1), (1, 1), (1, 2), (10, 1)):
-        store.append_run(run(number, "dev", attempt=attempt))
-    for number in (0, 100, 1000):
-        store.append_run(run(number, "other_dev"))
-    return store
+    plans = [plan(number) for number in (0, 1, 10, 100, 1000)]
+    runs = [run(number, "dev", attempt=attempt) for number, attempt in ((0, 1), (1, 1), (1, 2), (10, 1))]
+    return stored(tmp_path / "data", *plans, *runs, *(run(number, "other_dev") for number in (0, 100, 1000)))
 
 
 @pytest.mark.parametrize(
@@ -86,10 +81,7 @@ def test_what_is_not_there_is_answered_with_what_is(
 
 
 def test_an_old_nightly_that_is_run_again_does_not_become_the_newest(tmp_path: Path) -> None:
-    store = History(tmp_path / "data")
-    for number in (0, 1):
-        store.append_plan(plan(number))
-        store.append_run(run(number))
+    store = stored(tmp_path / "data", plan(0), plan(1), run(0), run(1))
     again = run(0, attempt=2)
     store.append_run(again.model_copy(update={"started_at": night(5), "finished_at": night(6)}))
     assert find_run(store, "dev@latest").plan_id == "night001"
@@ -98,9 +90,7 @@ def test_an_old_nightly_that_is_run_again_does_not_become_the_newest(tmp_path: P
 
 
 def test_one_nightly_has_none_before_it(tmp_path: Path) -> None:
-    store = History(tmp_path / "data")
-    store.append_plan(plan(0))
-    store.append_run(run(0))
+    store = stored(tmp_path / "data", plan(0), run(0))
     with pytest.raises(NoSuchRun, match="the device has reported on 1 nightly only") as caught:
         find_run(store, "dev@previous")
     assert "dev@night000" in caught.value.fix

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from unit.samples import night
+from unit.samples import device, night, stored
 
-from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.run import Run
@@ -17,15 +16,11 @@ from ootci.stages.judge import judge
 
 
 def judged(
-    tmp_path: Path, *records: Plan | Run, registry: Sequence[RegisteredDevice], now: datetime | None = None
+    tmp_path: Path,
+    *records: Plan | Run,
+    registry: Sequence[RegisteredDevice] = (device(),),
+    now: datetime | None = None,
 ) -> Verdicts:
     """What the judge says of a history of these records, in the order in which they come."""
-    history = History(tmp_path / "data")
-    newest = night(0)
-    for record in records:
-        if isinstance(record, Plan):
-            history.append_plan(record)
-            newest = max(newest, record.created_at)
-        else:
-            history.append_run(record)
-    return judge(tuple(registry), history, now or newest + timedelta(hours=1))
+    newest = max((record.created_at for record in records if isinstance(record, Plan)), default=night(0))
+    return judge(tuple(registry), stored(tmp_path / "data", *records), now or newest + timedelta(hours=1))

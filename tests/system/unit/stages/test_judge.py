@@ -8,38 +8,21 @@ from pathlib import Path
 
 import pytest
 from unit.samples import device, night, plan, run, whole_runs
+from unit.stages.judging import judged
 
 from ootci.history.store import History
 from ootci.model.build import PluginBuild
-from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
-from ootci.stages.judge import STALE_AFTER, judge
+from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.stages.judge import STALE_AFTER
 
 V = VerdictName
 
 
-def _judge(
-    tmp_path: Path,
-    *records: Plan | Run,
-    devices: tuple[RegisteredDevice, ...] = (device(),),
-    now: datetime | None = None,
-) -> Verdicts:
-    history = History(tmp_path / "data")
-    for record in records:
-        if isinstance(record, Plan):
-            history.append_plan(record)
-        else:
-            history.append_run(record)
-    plans = [record for record in records if isinstance(record, Plan)]
-    newest = max((item.created_at for item in plans), default=night(0))
-    return judge(devices, history, now or newest + timedelta(hours=1))
-
-
 def _one(tmp_path: Path, *records: Plan | Run, now: datetime | None = None) -> DeviceVerdict:
-    return _judge(tmp_path, *records, now=now).devices[0]
+    return judged(tmp_path, *records, now=now).devices[0]
 
 
 _TRUNCATED: dict[str, object] = {"state": "truncated", "detail": "cut"}
@@ -99,7 +82,7 @@ def test_the_earlier_defect_wins(tmp_path: Path) -> None:
 
 
 def test_no_plan_and_no_report_is_never_ran(tmp_path: Path) -> None:
-    found = _judge(tmp_path)
+    found = judged(tmp_path)
     assert [item.verdict for item in found.devices] == [V.NEVER_RAN]
     assert found.plan_id is None
     assert found.devices[0].since is None
@@ -108,7 +91,7 @@ def test_no_plan_and_no_report_is_never_ran(tmp_path: Path) -> None:
 
 def test_a_device_that_is_expected_and_never_reported_has_never_run(tmp_path: Path) -> None:
     assert _one(tmp_path, plan(0), plan(1)).verdict is V.NEVER_RAN
-    late = _judge(tmp_path, plan(0), now=night(0) + 9 * STALE_AFTER)
+    late = judged(tmp_path, plan(0), now=night(0) + 9 * STALE_AFTER)
     assert [item.verdict for item in late.devices] == [V.NEVER_RAN]
 
 
@@ -139,16 +122,16 @@ def test_a_weekly_device_may_be_silent_for_a_week(tmp_path: Path) -> None:
     weekly = (device(cadence="weekly"),)
     for number, verdict in ((8, V.OK), (9, V.NO_DATA)):
         left = plan(number, ())
-        found = _judge(tmp_path / str(number), plan(0), run(0), left, devices=weekly, now=night(number))
+        found = judged(tmp_path / str(number), plan(0), run(0), left, registry=weekly, now=night(number))
         assert found.devices[0].verdict is verdict
     assert found.devices[0].since == night(8)
 
 
 def test_an_old_report_is_no_data(tmp_path: Path) -> None:
-    just = _judge(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER)
+    just = judged(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER)
     assert just.devices[0].verdict is V.OK
     assert (just.stale_reason, just.stale_at) == (None, night(0) + STALE_AFTER)
-    late = _judge(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER + timedelta(seconds=1))
+    late = judged(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER + timedelta(seconds=1))
     assert late.devices[0].verdict is V.NO_DATA
     assert (late.devices[0].since, late.devices[0].nights) == (night(0) + STALE_AFTER, 0)
     assert late.stale_reason is not None
@@ -161,7 +144,7 @@ def test_a_silent_device_is_without_data_since_its_first_silent_night_also_when_
 
 
 def test_a_nightly_for_other_devices_does_not_make_a_device_silent(tmp_path: Path) -> None:
-    found = _judge(tmp_path, plan(0, ("dev", "two")), run(0), run(0, "two"), plan(1, ("two",)), run(1, "two"))
+    found = judged(tmp_path, plan(0, ("dev", "two")), run(0), run(0, "two"), plan(1, ("two",)), run(1, "two"))
     assert found.devices[0].verdict is V.OK
     assert len(found.devices[0].history) == 1
 
@@ -203,7 +186,7 @@ def test_nothing_is_ok_without_evidence(tmp_path: Path, record: Run, verdict: Ve
 )
 def test_a_hostile_run_costs_nobody_else_a_verdict(tmp_path: Path, record: Run) -> None:
     devices = (device(), device("two"))
-    found = _judge(tmp_path, plan(0, ("dev", "two")), record, run(0, "two"), devices=devices)
+    found = judged(tmp_path, plan(0, ("dev", "two")), record, run(0, "two"), registry=devices)
     assert found.devices[1].verdict is V.OK
     assert found.devices[0].verdict is not V.OK or record.counts.executed
 
@@ -316,39 +299,39 @@ def test_a_pause_shows_its_reason_and_ends_with_the_next_nightly(tmp_path: Path)
     assert resumed.verdict is V.OK
     assert [item.verdict for item in resumed.history] == [V.OK, V.PAUSED, V.OK]
     later = device(paused={"reason": "again"}).model_copy(update={"sha256": "1" * 64})
-    now_paused = _judge(tmp_path, devices=(later,), now=night(2))
+    now_paused = judged(tmp_path, registry=(later,), now=night(2))
     assert (now_paused.devices[0].verdict, now_paused.devices[0].reason) == (V.PAUSED, "again")
     assert now_paused.devices[0].since is None
 
 
 def test_a_paused_device_that_was_asked_for_by_name_has_the_verdict_of_its_run(tmp_path: Path) -> None:
     paused = device(paused={"reason": "no runner"})
-    _judge(tmp_path, plan(0), run(0, stages={"import": "failed"}), devices=(paused,))
-    found = _judge(tmp_path, devices=(paused, device("two")), now=night(0))
+    judged(tmp_path, plan(0), run(0, stages={"import": "failed"}), registry=(paused,))
+    found = judged(tmp_path, registry=(paused, device("two")), now=night(0))
     assert (found.devices[0].verdict, list(found.gate.without_result)) == (V.IMPORT_BROKEN, ["two"])
-    _judge(tmp_path, plan(1, (), {"dev": "no runner"}), devices=(paused,))
-    assert _judge(tmp_path, devices=(paused,), now=night(1)).devices[0].verdict is V.PAUSED
+    judged(tmp_path, plan(1, (), {"dev": "no runner"}), registry=(paused,))
+    assert judged(tmp_path, registry=(paused,), now=night(1)).devices[0].verdict is V.PAUSED
 
 
 def test_a_paused_device_neither_blocks_nor_counts(tmp_path: Path) -> None:
     devices = (device(), device("two", paused={"reason": "being moved"}))
-    found = _judge(tmp_path, plan(0), run(0), devices=devices)
+    found = judged(tmp_path, plan(0), run(0), registry=devices)
     assert found.gate.answer == "yes"
     assert found.summary.endswith(": 1 of 1 device as expected · 1 paused.")
 
 
 @pytest.mark.parametrize("verdict", [verdict for verdict in BAD if verdict not in (V.OK, V.INFRA)])
 def test_the_gate_blocks_for_whatever_is_broken(tmp_path: Path, verdict: VerdictName) -> None:
-    gate = _judge(tmp_path, plan(0), BAD[verdict]).gate
+    gate = judged(tmp_path, plan(0), BAD[verdict]).gate
     assert (gate.answer, gate.blocking) == ("no", ("dev",))
     assert gate.reason == f"blocked by 1 of 1 gating device: dev ({verdict.value})"
 
 
 def test_silence_and_nobody_are_never_a_yes(tmp_path: Path) -> None:
-    nobody = _judge(tmp_path / "b", plan(0), run(0), devices=(device(tier="advisory"),)).gate
-    paused = _judge(tmp_path / "c", devices=(device(paused={"reason": "x"}),)).gate
-    infra = _judge(tmp_path / "d", plan(0), BAD[V.INFRA]).gate
-    for gate in (_judge(tmp_path / "a").gate, nobody, paused, infra, _judge(tmp_path / "e", plan(0)).gate):
+    nobody = judged(tmp_path / "b", plan(0), run(0), registry=(device(tier="advisory"),)).gate
+    paused = judged(tmp_path / "c", registry=(device(paused={"reason": "x"}),)).gate
+    infra = judged(tmp_path / "d", plan(0), BAD[V.INFRA]).gate
+    for gate in (judged(tmp_path / "a").gate, nobody, paused, infra, judged(tmp_path / "e", plan(0)).gate):
         assert (gate.answer, gate.blocking) == ("cannot_say", ())
 
 
@@ -356,7 +339,7 @@ def test_the_gate_opens_for_reference_and_gating_devices_only(tmp_path: Path) ->
     devices = (device("ref", tier="reference"), device(), device("adv", tier="advisory"))
     names = ("ref", "dev", "adv")
     bad = run(0, "adv", stages={"build": "failed"})
-    found = _judge(tmp_path, plan(0, names), run(0, "ref"), run(0), bad, devices=devices)
+    found = judged(tmp_path, plan(0, names), run(0, "ref"), run(0), bad, registry=devices)
     assert found.gate.answer == "yes"
     assert found.gate.reason == "2 of 2 gating devices as expected"
     assert [item.device for item in found.devices] == ["ref", "dev", "adv"]
@@ -366,7 +349,7 @@ def test_the_summary_is_one_sentence_of_numerators_and_denominators(tmp_path: Pa
     names = ("a", "b", "c", "d")
     records = [plan(0, names), *(run(0, name) for name in names), plan(1, names)]
     records += [run(1, "a"), run(1, "b", stages={"build": "failed"}), run(1, "c", stages={"check": "failed"})]
-    found = _judge(tmp_path, *records, devices=tuple(device(name) for name in (*names, "e")))
+    found = judged(tmp_path, *records, registry=tuple(device(name) for name in (*names, "e")))
     assert found.summary.startswith("Nightly 2026-11-02")
     assert found.summary.endswith(
         ": 1 of 5 devices as expected · 1 newly broken · 1 no report · 1 infrastructure · 1 never reported."

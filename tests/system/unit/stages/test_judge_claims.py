@@ -6,21 +6,19 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.samples import device, plan, run
+from unit.stages.judging import judged
 
-from ootci.history.store import History
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import PassingDeclaration, Run
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, VerdictName
-from ootci.stages.judge import judge
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "expectations"
 SHOWN = {"verdict", "reason", "broke_at", "counts", "new_failures", "known", "known_failures", "unsupported", "changes"}
@@ -76,11 +74,7 @@ def _run(
 
 def _judged(*records: Plan | Run, **keys: object) -> DeviceVerdict:
     with tempfile.TemporaryDirectory() as folder:
-        history = History(Path(folder))
-        for record in records:
-            (history.append_plan if isinstance(record, Plan) else history.append_run)(record)  # type: ignore[operator]
-        newest = max(record.created_at for record in records if isinstance(record, Plan))
-        return judge((device(**keys),), history, newest + timedelta(hours=1)).devices[0]
+        return judged(Path(folder), *records, registry=(device(**keys),)).devices[0]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, plan, run
+from unit.samples import device, night, plan, run, stored
 
-from ootci.history.store import History
 from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause
 from ootci.model.outcome import FAILURES
@@ -54,11 +53,8 @@ def _run(
 
 def _judged(tmp_path: Path, *nights: Mapping[str, Run]) -> Verdicts:
     """What the judge says of nights, each with the runs that were reported."""
-    history = History(tmp_path / "data")
-    for number, runs in enumerate(nights):
-        history.append_plan(plan(number, NAMES))
-        for made in runs.values():
-            history.append_run(made)
+    plans = [plan(number, NAMES) for number in range(len(nights))]
+    history = stored(tmp_path / "data", *plans, *(made for runs in nights for made in runs.values()))
     return judge(REGISTRY, history, night(len(nights) - 1))
 
 
@@ -155,12 +151,8 @@ def test_what_is_new_is_told_apart_from_what_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_device_that_tonight_was_not_asked_is_in_no_cluster(tmp_path: Path) -> None:
-    history = History(tmp_path / "data")
-    history.append_plan(plan(0, NAMES))
-    history.append_run(_run(0, "oak", "failed"))
-    history.append_plan(plan(1, ("elm",)))
-    history.append_run(_run(1, "elm"))
-    assert judge(REGISTRY, history, night(1)).clusters == ()
+    records = plan(0, NAMES), _run(0, "oak", "failed"), plan(1, ("elm",)), _run(1, "elm")
+    assert judge(REGISTRY, stored(tmp_path / "data", *records), night(1)).clusters == ()
 
 
 def test_of_a_device_that_was_silent_nothing_is_in_a_cluster(tmp_path: Path) -> None:

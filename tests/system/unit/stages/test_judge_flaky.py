@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.render.pages import read
-from unit.samples import device, night, plan, run
+from unit.samples import device, night, plan, run, stored
 
 from ootci.history.nights import failing_before
 from ootci.history.store import History
@@ -37,10 +37,7 @@ def _again(made: Run, *attempts: str, text: str | None = None) -> Run:
 
 
 def _judge(folder: Path, records: Sequence[Plan | Run], last: int, **keys: object) -> Verdicts:
-    history = History(folder)
-    for record in records:
-        (history.append_plan if isinstance(record, Plan) else history.append_run)(record)  # type: ignore[operator]
-    return judge((device(**keys),), history, night(last))
+    return judge((device(**keys),), stored(folder, *records), night(last))
 
 
 def _verdict(folder: Path, *runs: Run, **keys: object) -> DeviceVerdict:

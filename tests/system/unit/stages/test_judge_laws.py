@@ -8,13 +8,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.samples import device, night, plan, run
+from unit.stages.judging import judged
 
-from ootci.history.store import History
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import AS_EXPECTED, Verdicts
-from ootci.stages.judge import judge
 
 NAMES = ("dev", "two")
 _OUTCOMES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from([name.value for name in OutcomeName]), max_size=4)
@@ -37,10 +36,7 @@ def _records(draw: st.DrawFn) -> list[Plan | Run]:
 
 def _judge(records: list[Plan | Run]) -> Verdicts:
     with tempfile.TemporaryDirectory() as folder:
-        history = History(Path(folder))
-        for record in records:
-            (history.append_plan if isinstance(record, Plan) else history.append_run)(record)  # type: ignore[operator]
-        return judge(tuple(device(name) for name in NAMES), history, night(3))
+        return judged(Path(folder), *records, registry=[device(name) for name in NAMES], now=night(3))
 
 
 @settings(max_examples=20)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from repositories import repository
 from seeded_python import make_seeded_python
 from torch_wheels import torch_variables
 from unit.render.hostile import hostile_sample
-from unit.render.sample import Sample, sample
+from unit.render.sample import ADDRESS, NOW, Sample, sample
 from worker_order import pytest_collection_modifyitems  # noqa: F401 (a hook of pytest)
 
+from ootci.stages.judge import judge
 from ootci.stages.render import render
 
 ROOT = Path(__file__).parents[2]
@@ -139,8 +141,22 @@ def hostile_site(hostile: Sample, shared: Path) -> Path:
     return prepare_once(shared, "hostile_site", lambda: _rendered(hostile, shared / "sites" / "hostile"))
 
 
-def _rendered(made: Sample, folder: Path) -> Path:
-    render(made.registry, made.history, made.verdicts, folder)
+@pytest.fixture(scope="session")
+def addressed_site(sampled: Sample, shared: Path) -> Path:
+    """The sample site when its address is known; for all who only read it."""
+    return prepare_once(shared, "addressed_site", lambda: _rendered(sampled, shared / "sites" / "addressed", ADDRESS))
+
+
+@pytest.fixture(scope="session")
+def judged_site(sampled: Sample, shared: Path) -> Path:
+    """The sample site with what the judge makes of its runs; for all who only read it."""
+    verdicts = judge(sampled.registry, sampled.history, NOW)
+    made = replace(sampled, verdicts=verdicts)
+    return prepare_once(shared, "judged_site", lambda: _rendered(made, shared / "sites" / "judged"))
+
+
+def _rendered(made: Sample, folder: Path, address: str | None = None) -> Path:
+    render(made.registry, made.history, made.verdicts, folder, address)
     return folder
 
 

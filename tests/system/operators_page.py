@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+from programs import program
 
 SUITES = Path(__file__).parents[1] / "device"
 
@@ -74,12 +74,5 @@ def read_page(text: str) -> Page:
 
 
 def load_report() -> ModuleType:
-    """The program that makes the page, which is no module of a package."""
-    spec = importlib.util.spec_from_file_location("ops_report", SUITES / "ops" / "report.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """The program that makes the page."""
+    return program(SUITES / "ops" / "report.py")

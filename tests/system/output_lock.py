@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
+from every_command import every_command
 from sample_site import FEWEST_NIGHTS, render_sample
 from simulator import World
 from simulator.memory import Memory
@@ -48,8 +49,9 @@ def write(folder: Path) -> None:
     shutil.rmtree(folder / "made")
     for name, text in {"device": device_schema(), **schemas()}.items():
         _write_lines(folder / "schemas" / f"{name}.json", [text.rstrip("\n")])
-    for name, text in _helps(cli, "ootci"):
-        _write_lines(folder / "help" / f"{name}.txt", [text])
+    wide = click.Context(cli, info_name="ootci", max_content_width=110, terminal_width=110)
+    for context in every_command(wide):
+        _write_lines(folder / "help" / f"{context.command_path}.txt", [context.command.get_help(context)])
     _write_lines(folder / "errors.txt", _errors())
     shutil.copy(ROOT / "docs" / "machinery" / "error_examples.json", folder)  # a test holds it to what is said
 
@@ -63,16 +65,6 @@ def _year(folder: Path) -> Iterator[str]:
         found = history.judge(night.registry, night.now)
         # Each night's list of past nights is what the nights before say.
         yield found.model_dump_json(exclude={"devices": {"__all__": {"history"}}})
-
-
-def _helps(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
-    context = click.Context(command, parent, name.rpartition(" ")[2], max_content_width=110, terminal_width=110)
-    yield name, command.get_help(context)
-    if isinstance(command, click.Group):
-        for part in command.list_commands(context):
-            found = command.get_command(context, part)
-            assert found is not None
-            yield from _helps(found, f"{name} {part}", context)
 
 
 def _errors() -> Iterator[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from contract.device_tests import read_tests
+from programs import program
 
 from ootci.model.capability import docs_page
 
@@ -28,16 +27,7 @@ SECTIONS = (
 )
 
 
-def _module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"docs_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CAPABILITIES = _module(SUITES / "harness" / "capabilities.py")
+CAPABILITIES = program(SUITES / "harness" / "capabilities.py")
 NAMES: tuple[str, ...] = tuple(CAPABILITIES.CAPABILITIES)
 
 

@@ -13,6 +13,7 @@ import click
 import pytest
 import yaml
 from contract.workflow_file import read_files
+from every_command import every_command
 
 from ootci.cli.main import cli
 from ootci.model.device import load_device
@@ -124,18 +125,9 @@ def test_commands_within_sentences_exist() -> None:
     assert checked > 10
 
 
-def _helps(command: click.Command) -> Iterator[str]:
-    yield command.help or ""
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from _helps(inner)
-
-
 def test_the_examples_in_help_texts_exist() -> None:
-    examples = [line for text in _helps(cli) for line in re.findall(r"^ +ootci (\S.*?)(?:  .*| >.*)?$", text, re.M)]
+    helps = (context.command.help or "" for context in every_command())
+    examples = [line for text in helps for line in re.findall(r"^ +ootci (\S.*?)(?:  .*| >.*)?$", text, re.M)]
     assert len(examples) > 10
     for line in examples:
         assert _parses(shlex.split(line)) is None, line

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from programs import program
 
 ROOT = Path(__file__).parents[3]
+BENCH = ROOT / "tests" / "system" / "bench"
 PAGE = ROOT / "docs" / "performance.md"
 MEASURED = json.loads((ROOT / "docs" / "performance.json").read_text(encoding="utf-8"))
 
 
-def _bench(name: str) -> ModuleType:
-    path = ROOT / "tests" / "system" / "bench" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"bench_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclasses look for it
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_is_made_of_its_numbers() -> None:
-    bench = _bench("performance_page")
+    bench = program(BENCH / "performance_page.py")
     assert PAGE.read_text(encoding="utf-8") == bench.page(MEASURED), "run `make performance`"
     assert MEASURED.keys() <= {"machine", *bench.SECTIONS}
 
 
 def test_what_supervision_costs_has_a_section_once_it_is_measured() -> None:
-    bench = _bench("performance_page")
+    bench = program(BENCH / "performance_page.py")
     row = {
         "tests": 1200,
         "plain_s": 40.0,
@@ -49,7 +37,7 @@ def test_what_supervision_costs_has_a_section_once_it_is_measured() -> None:
 
 
 def test_every_reader_was_measured() -> None:
-    readers = list(_bench("readers").READERS)
+    readers = list(program(BENCH / "readers.py").READERS)
     assert list(MEASURED["ingest"]) == readers
     assert {row["cases"] for name, row in MEASURED["ingest"].items() if name != readers[0]} == {200_000}
 
@@ -57,7 +45,7 @@ def test_every_reader_was_measured() -> None:
 def test_every_reader_finds_every_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As it is where the benchmark runs: one of them writes an event log first.
     monkeypatch.syspath_prepend(ROOT / "tests" / "system" / "bench")
-    readers, reports = _bench("readers"), _bench("reports")
+    readers, reports = program(BENCH / "readers.py"), program(BENCH / "reports.py")
     paths = reports.write_reports(tmp_path, 400, files=2)
     counts = {name: make(paths)() for name, make in readers.READERS.items()}
     assert counts == {name: 0 if name == "expat, empty handlers" else 400 for name in readers.READERS}

@@ -175,25 +175,6 @@ def test_wheels_lie_in_folders_too(tmp_path: Path) -> None:
         linked((tmp_path / "gone").as_uri(), TAGS)
 
 
-def test_what_is_not_there_is_asked_for_once(index: Index) -> None:
-    index.answers = [(404, b"no")]
-    with pytest.raises(IndexProblem, match="answered 404"):
-        _newest(index.url)
-    assert len(index.asked) == 1
-
-
-def test_a_server_error_is_asked_about_again(index: Index) -> None:
-    index.answers = [(503, b""), (500, b""), (200, f'<a href="torch-1.0-{FITS}">x</a>'.encode())]
-    assert _newest(index.url).version == Version("1.0")
-
-
-def test_a_server_that_stays_broken_is_given_up(index: Index) -> None:
-    index.answers = [(502, b"")]
-    with pytest.raises(IndexProblem, match="answered 502"):
-        _newest(index.url)
-    assert len(index.asked) == download.ATTEMPTS
-
-
 def test_a_refused_connection_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Server(_Handler) as server:

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 
-import click
 import pytest
+from every_command import every_command
 
-from ootci.cli.main import cli
-
-
-def _commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
-    yield context.command_path, command.get_help(context)
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            assert inner.name == name
-            yield from _commands(inner, click.Context(inner, info_name=name, parent=context))
-
-
-HELP = dict(_commands(cli, click.Context(cli, info_name="ootci")))
+HELP = {context.command_path: context.command.get_help(context) for context in every_command()}
 
 
 @pytest.mark.parametrize("path", sorted(HELP))

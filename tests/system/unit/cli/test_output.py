@@ -7,15 +7,13 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from commands import Tool
+from every_command import every_command
 from unit.samples import register
-
-from ootci.cli.main import cli
 
 OOTCI = (sys.executable, "-c", "import sys; sys.argv[0] = 'ootci'; from ootci.cli.main import main; main()")
 PRINTS_ONE_FORM = {
@@ -30,22 +28,12 @@ PRINTS_ONE_FORM = {
 """Commands without --format, and what they print."""
 
 
-def _leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    if not isinstance(command, click.Group):
-        yield path, command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        inner = command.get_command(context, name)
-        assert inner is not None
-        yield from _leaves(inner, f"{path} {name}")
-
-
 def test_every_command_prints_json_when_asked() -> None:
     without = {
-        path
-        for path, command in _leaves(cli, "ootci")
-        if not any("--format" in option.opts for option in command.params)
+        context.command_path
+        for context in every_command()
+        if not isinstance(context.command, click.Group)
+        and not any("--format" in option.opts for option in context.command.params)
     }
     assert without == set(PRINTS_ONE_FORM)
 

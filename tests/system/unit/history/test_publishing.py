@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from unit.history import publisher
 from unit.history.publisher import DEVICES, run_of
-from unit.samples import plan, run, whole_runs
+from unit.samples import plan, whole_runs
 
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.process import end_all_with
-from ootci.errors import EXIT_INPUT, HistoryConflict
 from ootci.history.layout import UNFINISHED
 from ootci.history.store import History
 
@@ -102,20 +101,3 @@ def test_a_half_moved_folder_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="between two states") as caught:
         History(tmp_path)
     assert getattr(caught.value, "id", None) == "HIST-002"
-
-
-def test_different_records_of_one_identity_are_a_conflict_that_loses_nothing(tmp_path: Path, remote: Path) -> None:
-    folders = [tmp_path / name for name in DEVICES]
-    for folder, outcome in zip(folders, ("passed", "failed"), strict=True):
-        History(folder).append_plan(plan())
-        History(folder).append_run(run(smoke={"one": outcome}))
-    first, second = (_branch(folder, remote) for folder in folders)
-    assert first.publish("first")
-    for attempt in (lambda: second.publish("second"), second.fetch):
-        with pytest.raises(HistoryConflict) as caught:
-            attempt()
-        assert caught.value.exit_code == EXIT_INPUT
-        assert caught.value.what == "a different file of the same name is already published"
-        assert caught.value.where == f"branch data of {remote}/2026-11/night000/dev.1.json"
-    assert whole_runs(History(folders[1]), "dev") == (run(smoke={"one": "failed"}),)
-    assert whole_runs(_published(tmp_path, remote), "dev") == (run(smoke={"one": "passed"}),)

@@ -131,3 +131,26 @@ def follow(site: Path, pages: Mapping[Path, Element]) -> int:
                 assert unquote(parts.fragment) in ids[target], f"{path}: {address} has no such element"
             followed += 1
     return followed
+
+
+def check_markup(pages: Mapping[Path, Element]) -> None:
+    """Check that pages have headings, landmarks and distinct ids, and fetch and run nothing but files of their site."""
+    for path, page in pages.items():
+        assert page.one("html").attributes["lang"] == "en", path
+        assert page.one("head").one("title").children, path
+        assert page.one("h1").text, path
+        assert page.one("main").attributes["id"] == "main", path
+        ids = [element.attributes["id"] for element in page.walk() if "id" in element.attributes]
+        assert len(ids) == len(set(ids)), path
+        for header in page.find("th"):
+            assert header.attributes.get("scope") in ("col", "row"), path
+        for element in page.walk():
+            assert "style" not in element.attributes, path
+            assert not any(name.startswith("on") for name in element.attributes), path
+        for element, address in addresses(page):
+            scheme = urlsplit(address).scheme
+            assert scheme in ("", "http", "https"), f"{path}: {address}"
+            assert not scheme or element.tag == "a", f"{path}: <{element.tag}> would fetch {address}"
+        policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
+        assert policy.startswith("default-src 'none'; "), path
+        assert "unsafe" not in policy, path

@@ -51,6 +51,7 @@ from ootci.model.verdict import (
 )
 
 NOW = datetime(2026, 11, 21, 5, 2, 30, tzinfo=timezone.utc)
+ADDRESS = "https://example.github.io/tests/"
 STALE_AT = datetime(2026, 11, 22, 16, 10, tzinfo=timezone.utc)
 
 V = VerdictName

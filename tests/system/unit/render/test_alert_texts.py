@@ -7,14 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
-from unit.render.sample import Sample
+from unit.render.sample import ADDRESS, Sample
 
 from ootci.model.alert import Alert, Condition, Standing
 from ootci.stages.alert import conditions
 from ootci.stages.render import AlertTexts
 from ootci.stages.render.alert import LIMIT_BYTES
 
-ADDRESS = "https://example.github.io/tests/"
 RUNS = "https://github.com/example/repository/actions/workflows/nightly.yml"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from unit.render.sample import Sample
+from unit.render.sample import ADDRESS, Sample
 
 from ootci.model.pull_request import Effect, EffectName, PullRequestGate
 from ootci.model.verdict import Blocker, Gate, VerdictName
 from ootci.stages.render import nightly_answer, pull_request_answer
 from ootci.stages.render.answer import LIMIT_BYTES
 
-ADDRESS = "https://example.github.io/tests/"
 FIRST = tuple(f"integration/test_x.py::test_{number}" for number in range(20))
 
 

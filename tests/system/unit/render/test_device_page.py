@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
-from unit.render.sample import DEVICES, Sample
+from unit.render.sample import ADDRESS, DEVICES
 from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL
 from unit.render.sample_runs import CAPABILITIES, NIGHTS, SHA, plan_id
 from unit.samples import device as registered
@@ -276,9 +276,8 @@ def test_a_silent_device_has_its_nights_and_no_numbers(site: Path) -> None:
     assert list(told(site, "indigo")) == ["Last 2 nights"]
 
 
-def test_the_badge_has_the_address_of_the_site_where_that_is_known(sampled: Sample, site: Path, tmp_path: Path) -> None:
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site", "https://example.org/tests/")
-    page = (tmp_path / "site" / "badge" / "index.html").read_text(encoding="utf-8")
-    assert "[![opal on PyTorch](https://example.org/tests/badge/opal.svg)](https://example.org/tests/d/opal/)" in page
+def test_the_badge_has_the_address_of_the_site_where_that_is_known(site: Path, addressed_site: Path) -> None:
+    page = (addressed_site / "badge" / "index.html").read_text(encoding="utf-8")
+    assert f"[![opal on PyTorch]({ADDRESS}badge/opal.svg)]({ADDRESS}d/opal/)" in page
     assert "in place of" not in page
     assert "[![opal on PyTorch](SITE/badge/opal.svg)]" in (site / "badge" / "index.html").read_text(encoding="utf-8")

@@ -55,15 +55,16 @@ def cluster(
 
 
 @pytest.fixture(scope="module")
-def sites(sampled: Sample, site: Path, hostile: Sample, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+def sites(
+    sampled: Sample, site: Path, judged_site: Path, hostile: Sample, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, ...]:
     """The sample as it is, as the judge sees it now and later, and with a hostile device."""
-    folder = tmp_path_factory.mktemp("feeds")
-    for name, now in (("judged", NOW), ("late", NOW + timedelta(days=30))):
-        render(sampled.registry, sampled.history, judge(sampled.registry, sampled.history, now), folder / name)
+    folder, later = tmp_path_factory.mktemp("feeds"), NOW + timedelta(days=30)
+    render(sampled.registry, sampled.history, judge(sampled.registry, sampled.history, later), folder / "late")
     broken = cluster(("borealis", 13), text=EVIL + "\ufffe\uffff" + LONG)
     verdicts = hostile.verdicts.model_copy(update={"clusters": (broken,)})
     render(hostile.registry, hostile.history, verdicts, folder / "hostile")
-    return site, folder / "judged", folder / "late", folder / "hostile"
+    return site, judged_site, folder / "late", folder / "hostile"
 
 
 def feeds(site: Path) -> dict[Path, ElementTree.Element]:

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from unit.render.sample import Sample
+from unit.render.sample import ADDRESS, Sample
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import Gate, Verdicts
-from ootci.stages.render import render
 from ootci.stages.render.front import Group, front_grid, front_rows, groups_of
 from ootci.stages.render.link_pictures import link_pictures
-
-ADDRESS = "https://devices.example.org/nightly/"
 
 
 def _in_site(site: Path) -> dict[str, bytes]:
@@ -29,17 +26,11 @@ def _drawn(verdicts: Verdicts, registry: Sequence[RegisteredDevice]) -> dict[str
     return dict(link_pictures(verdicts, rows, groups_of(rows)))
 
 
-@pytest.fixture(scope="module")
-def addressed(sampled: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample site, which knows its address."""
-    folder = tmp_path_factory.mktemp("addressed")
-    render(sampled.registry, sampled.history, sampled.verdicts, folder, ADDRESS)
-    return folder
-
-
-def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(sampled: Sample, addressed: Path) -> None:
+def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(
+    sampled: Sample, addressed_site: Path
+) -> None:
     found = _drawn(sampled.verdicts, sampled.registry)
-    assert found == _in_site(addressed)
+    assert found == _in_site(addressed_site)
     assert set(found) == {
         "static/link.png",
         *(f"static/link/{item.device.name}.png" for item in sampled.registry),
@@ -49,9 +40,9 @@ def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(sam
 
 
 def test_pages_name_the_picture_but_for_those_of_past_runs_which_it_does_not_show(
-    sampled: Sample, addressed: Path
+    sampled: Sample, addressed_site: Path
 ) -> None:
-    pages = {path.relative_to(addressed).as_posix(): path for path in addressed.rglob("index.html")}
+    pages = {path.relative_to(addressed_site).as_posix(): path for path in addressed_site.rglob("index.html")}
     assert f'content="{ADDRESS}static/link.png?{sampled.verdicts.plan_id}"' in pages["index.html"].read_text(
         encoding="utf-8"
     )

@@ -9,9 +9,8 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from jsonschema import Draft7Validator
-from unit.render.sample import NOW, Sample
+from unit.render.sample import Sample
 
-from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.pages.api import api_schemas
 
@@ -31,13 +30,9 @@ ENDPOINT = {
 
 
 @pytest.fixture(scope="module")
-def sites(
-    sampled: Sample, site: Path, hostile_site: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, ...]:
+def sites(site: Path, judged_site: Path, hostile_site: Path) -> tuple[Path, ...]:
     """The sample as it is, as the judge sees it, and with a hostile device."""
-    folder = tmp_path_factory.mktemp("machines")
-    render(sampled.registry, sampled.history, judge(sampled.registry, sampled.history, NOW), folder / "judged")
-    return site, folder / "judged", hostile_site
+    return site, judged_site, hostile_site
 
 
 def content(path: Path) -> Any:

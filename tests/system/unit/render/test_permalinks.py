@@ -7,23 +7,13 @@ from xml.etree import ElementTree
 
 import pytest
 from unit.render.pages import read
-from unit.render.sample import Sample
+from unit.render.sample import ADDRESS
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.errors import BadOption
-from ootci.stages.render import permalinks, render
+from ootci.stages.render import permalinks
 from ootci.stages.render.links import folder_name
 from ootci.stages.render.permalinks import site_address, with_sitemap
-
-ADDRESS = "https://example.github.io/tests/"
-
-
-@pytest.fixture(scope="module")
-def published(sampled: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site when its address is known."""
-    folder = tmp_path_factory.mktemp("published") / "site"
-    render(sampled.registry, sampled.history, sampled.verdicts, folder, ADDRESS.rstrip("/"))
-    return folder
 
 
 def canonical(page: Path) -> list[str]:
@@ -52,27 +42,27 @@ def test_no_nightly_takes_the_name() -> None:
     assert folder_name("latest").startswith("night-")
 
 
-def test_pages_name_their_own_address_where_it_is_known(published: Path) -> None:
+def test_pages_name_their_own_address_where_it_is_known(addressed_site: Path) -> None:
     night = plan_id(NIGHTS - 1)
-    assert canonical(published / "index.html") == [ADDRESS]
-    assert canonical(published / "d" / "borealis" / "index.html") == [f"{ADDRESS}d/borealis/"]
-    assert canonical(published / "d" / "borealis" / "latest" / "index.html") == [f"{ADDRESS}d/borealis/{night}/"]
-    assert canonical(published / "404.html") == []
+    assert canonical(addressed_site / "index.html") == [ADDRESS]
+    assert canonical(addressed_site / "d" / "borealis" / "index.html") == [f"{ADDRESS}d/borealis/"]
+    assert canonical(addressed_site / "d" / "borealis" / "latest" / "index.html") == [f"{ADDRESS}d/borealis/{night}/"]
+    assert canonical(addressed_site / "404.html") == []
 
 
 @pytest.mark.parametrize("name", ["feed.xml", "d/borealis/feed.xml"])
-def test_links_of_a_feed_are_absolute_where_the_address_is_known(site: Path, published: Path, name: str) -> None:
+def test_links_of_a_feed_are_absolute_where_the_address_is_known(site: Path, addressed_site: Path, name: str) -> None:
     base = "{http://www.w3.org/XML/1998/namespace}base"
-    for folder, address in ((site, None), (published, ADDRESS + name)):
+    for folder, address in ((site, None), (addressed_site, ADDRESS + name)):
         assert ElementTree.parse(folder / name).getroot().get(base) == address  # noqa: S314 - written by the code under test
 
 
-def test_the_sitemap_lists_every_page_once(published: Path, site: Path) -> None:
+def test_the_sitemap_lists_every_page_once(addressed_site: Path, site: Path) -> None:
     assert not (site / "sitemap.xml").exists()
-    tree = ElementTree.parse(published / "sitemap.xml")  # noqa: S314 - written by the code under test
+    tree = ElementTree.parse(addressed_site / "sitemap.xml")  # noqa: S314 - written by the code under test
     listed = [item.text for item in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
-    pages = [path for path in published.rglob("index.html") if path.parent.name != "latest"]
-    expected = {ADDRESS + path.relative_to(published).as_posix().removesuffix("index.html") for path in pages}
+    pages = [path for path in addressed_site.rglob("index.html") if path.parent.name != "latest"]
+    expected = {ADDRESS + path.relative_to(addressed_site).as_posix().removesuffix("index.html") for path in pages}
     assert set(listed) == expected
     assert len(listed) == len(expected)
     assert listed[0] == ADDRESS

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from unit.render.pages import Element, addresses, follow, read
+from unit.render.pages import Element, addresses, check_markup, follow, read
 from unit.render.sample import NOW, Sample
 
 from ootci.stages.render import render
@@ -26,46 +25,25 @@ def test_every_relative_link_leads_to_a_file_and_every_fragment_to_an_element(
     assert follow(site, pages) > 1000
 
 
-def test_links_to_elsewhere_are_http_and_nothing_is_fetched_from_there(pages: dict[Path, Element]) -> None:
-    for path, page in pages.items():
-        for element, address in addresses(page):
-            scheme = urlsplit(address).scheme
-            assert scheme in ("", "http", "https"), f"{path}: {address}"
-            assert not scheme or element.tag == "a", f"{path}: <{element.tag}> would fetch {address}"
+def test_the_markup_is_sound_and_nothing_is_fetched_from_elsewhere(pages: dict[Path, Element]) -> None:
+    check_markup(pages)
 
 
-def test_no_page_has_scripts_styles_or_handlers_in_itself(pages: dict[Path, Element], site: Path) -> None:
+def test_no_page_has_scripts_or_styles_in_itself(pages: dict[Path, Element], site: Path) -> None:
     for path, page in pages.items():
         for script in page.find("script"):
             assert not script.text, path
             assert (path.parent / script.attributes["src"]).resolve().parent == site / "static", path
         assert not page.find("iframe"), path
         assert bool(page.find("style")) == (path.name == "404.html"), path
-        for element in page.walk():
-            assert "style" not in element.attributes, path
-            assert not any(name.startswith("on") for name in element.attributes), path
 
 
 def test_every_page_forbids_what_it_does_not_use(pages: dict[Path, Element]) -> None:
     for path, page in pages.items():
         policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
-        assert policy.startswith("default-src 'none'; "), path
         assert ("script-src 'self'" in policy) == (path.name != "404.html"), path
-        assert "unsafe" not in policy, path
         may_ask = path.parent.name == "diff"
         assert ("; connect-src 'self'" in policy) == ("connect-src" in policy) == may_ask, path
-
-
-def test_every_page_has_one_heading_landmarks_and_distinct_ids(pages: dict[Path, Element]) -> None:
-    for path, page in pages.items():
-        assert page.one("html").attributes["lang"] == "en", path
-        assert page.one("h1").text, path
-        assert page.one("main").attributes["id"] == "main", path
-        assert page.one("head").one("title").children, path
-        ids = [element.attributes["id"] for element in page.walk() if "id" in element.attributes]
-        assert len(ids) == len(set(ids)), path
-        for header in page.find("th"):
-            assert header.attributes.get("scope") in ("col", "row"), path
 
 
 def test_style_sheets_fetch_only_fonts_of_the_site(site: Path) -> None:

@@ -12,15 +12,14 @@ from ootci.stages.judge import judge
 from ootci.stages.render import render, step_summary
 
 
-def test_what_the_judge_says_stands_on_the_pages(sampled: Sample, tmp_path: Path) -> None:
+def test_what_the_judge_says_stands_on_the_pages(sampled: Sample, judged_site: Path) -> None:
     verdicts = judge(sampled.registry, sampled.history, NOW)
-    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
-    front = read(tmp_path / "site" / "index.html")
+    front = read(judged_site / "index.html")
     assert front.find("p", class_="sentence") == []  # the names of those that block, and the counts, say it
     for item in verdicts.devices:
         word = item.verdict.value.replace("_", " ")
         assert front.one("li", id=item.device).one("p", class_="result").one("strong").text == word
-        assert read(tmp_path / "site" / "d" / item.device / "index.html").one("h2", id="verdict").text == word
+        assert read(judged_site / "d" / item.device / "index.html").one("h2", id="verdict").text == word
     assert verdicts.gate.answer == "no"
     assert "**May one merge: no.**" in step_summary(verdicts, sampled.registry)
 

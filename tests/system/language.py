@@ -25,7 +25,12 @@ import tomllib
 ROOT = Path(__file__).parents[2]
 FILES = ("*.md", "scripts/ootci/*.py", "tests/device/*.py", ".github/*.yml", "devices/*.yaml", "workflows/*.yml")
 FILES += ("dashboard/templates/*",)
-SHOWN = ("scripts/ootci/cli/", "scripts/ootci/stages/render/", "tests/device/conftest.py")
+SHOWN = (
+    "scripts/ootci/cli/",
+    "scripts/ootci/stages/judge/",
+    "scripts/ootci/stages/render/",
+    "tests/device/conftest.py",
+)
 """Modules whose texts people read."""
 _FENCED = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 _MARKUP = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
@@ -73,8 +78,8 @@ def _yaml(text: str) -> str:
 
 
 def _template(text: str) -> str:
-    """A template without its markup."""
-    return _without_code(text, _MARKUP)
+    """A template without its markup; what is between two tags is no code."""
+    return _MARKUP.sub(lambda found: "|" + "\n" * found[0].count("\n"), re.sub(r"(?s)<code>.*?</code>", "|", text))
 
 
 def _texts(source: str) -> str:

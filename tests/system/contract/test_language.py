@@ -39,3 +39,4 @@ def test_templates_and_texts_that_people_see_are_read() -> None:
     assert not list(language.findings(text, ".py"))
     assert [line for line, _ in language.findings(text, ".py", is_shown=True)] == [1]
     assert [line for line, _ in language.findings("{% if anew %}\n<p>built\nanew</p>", ".html")] == [3]
+    assert [line for line, _ in language.findings("<b>built anew</b> <code>anew</code>", ".html")] == [1]

@@ -13,15 +13,17 @@ from unit.samples import register
 
 from ootci import errors
 from ootci.adapters import github_rest
+from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT
 
 from commands import Tool  # isort: skip
 
 EXAMPLES = Path(__file__).parents[4] / "docs" / "machinery" / "error_examples.json"
-KINDS = {
-    kind.id: kind
+ERRORS = [
+    kind
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, errors.OotciError) and "id" in vars(kind)
-}
+]
+KINDS = {kind.id: kind for kind in ERRORS}
 
 
 def _same_everywhere(text: str, folder: Path) -> str:
@@ -36,7 +38,11 @@ def _same_everywhere(text: str, folder: Path) -> str:
 
 def test_every_error_has_a_provocation_and_a_remedy() -> None:
     assert PROVOCATIONS.keys() == KINDS.keys()
-    for kind in KINDS.values():
+    assert len(ERRORS) == len(KINDS), "an id is used twice"
+    for kind in ERRORS:
+        assert re.fullmatch(r"[A-Z]{3,5}-\d{3}", kind.id)
+        assert kind.exit_code == (EXIT_INPUT if issubclass(kind, errors.InputError) else EXIT_INFRASTRUCTURE)
+        assert kind.meaning.endswith("."), kind.id
         assert re.fullmatch(r"[A-Z].*[.?]", kind.remedy), kind.id
 
 

@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[3]
 STUBS = Path(__file__).parent / "act_stubs"
 ACT = Path(sys.executable).with_name("act")
 TIMEOUT_SECONDS = 600
-ADDRESS = "example/pytorch-integration-tests@main"
+TAG = "v1.2.3"
+ADDRESS = f"example/pytorch-integration-tests@{TAG}"
 """Where callers in other repositories find ours."""
 DIGEST_LINES = 40
 DOCS = "mkdir -p .ootci/docs && echo '<!doctype html>' > .ootci/docs/index.html"
@@ -101,6 +102,14 @@ class Repository:
         author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
         _git(self.checkout, *author, "commit", "--quiet", "--message=as tested")
         _git(self.checkout, "push", "--quiet", str(self.remote), "main")
+
+    def release(self) -> None:
+        """Tag the newest commit, and break the tool on ``main``; the checkout stays at the tag."""
+        package = self.checkout / "scripts" / "ootci" / "__init__.py"
+        _git(self.checkout, "tag", TAG)
+        package.write_text('raise SystemExit("this is no release")\n', encoding="utf-8")
+        self.commit()
+        _git(self.checkout, "reset", "--quiet", "--hard", TAG)
 
     def reset(self, commit: str) -> None:
         """Make a commit of the past the newest one, in both."""

@@ -20,9 +20,20 @@ TAG = f"v{VERSION}"
 NOTES = f"## {VERSION} - 2026-11-22\n\n- What is new in it.\n"
 
 
-def _release(repository: Repository, *arguments: str, path: Path | None = None) -> Ran:
-    env = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"} if path else dict(os.environ)
+def _release(repository: Repository, *arguments: str, path: Path | None = None, **variables: str) -> Ran:
+    env = {**os.environ, **({"PATH": f"{path}:{os.environ['PATH']}"} if path else {}), **variables}
     return run_command(["bash", ".ci/release", *arguments], repository.checkout, env)
+
+
+def _built(repository: Repository) -> Path:
+    """A wheel, with its checksum beside it."""
+    dist = repository.checkout / "dist"
+    dist.mkdir(exist_ok=True)
+    wheel = dist / f"ootci-{VERSION}-py3-none-any.whl"
+    wheel.write_bytes(b"as built")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (dist / "SHA256SUMS").write_text(f"{digest}  ./{wheel.name}\n", encoding="utf-8")
+    return wheel
 
 
 def _with_notes(repository: Repository) -> Repository:
@@ -63,12 +74,7 @@ def test_what_does_not_fit_is_refused(repository: Repository, arguments: tuple[s
 
 
 def test_what_was_changed_after_it_was_built_is_not_published(repository: Repository, tmp_path: Path) -> None:
-    dist = repository.checkout / "dist"
-    dist.mkdir(exist_ok=True)
-    wheel = dist / f"ootci-{VERSION}-py3-none-any.whl"
-    wheel.write_bytes(b"as built")
-    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    (dist / "SHA256SUMS").write_text(f"{digest}  ./{wheel.name}\n", encoding="utf-8")
+    wheel = _built(repository)
     wheel.write_bytes(b"as changed")
     gh = _gh(tmp_path / "bin")
     assert _release(repository, "publish", TAG, path=gh).code != 0
@@ -76,6 +82,25 @@ def test_what_was_changed_after_it_was_built_is_not_published(repository: Reposi
     wheel.write_bytes(b"as built")
     ran = _release(repository, "publish", TAG, path=gh)
     assert (ran.code, (gh / "called").exists()) == (0, True), ran.err
+
+
+def test_a_version_whose_tag_is_there_is_not_released_of_another_commit(repository: Repository, tmp_path: Path) -> None:
+    """`gh release create` takes a tag that is there as it is, whatever its target."""
+    _built(repository)
+    repository.commit()
+    gh = _gh(tmp_path / "bin")
+
+    def git(*arguments: str) -> None:
+        assert run_command(["git", *arguments], repository.checkout).code == 0
+
+    git("remote", "set-url", "origin", str(repository.remote))
+    git("push", "--quiet", "origin", f"HEAD:refs/tags/{TAG}")
+    ran = _release(repository, "publish", TAG, path=gh, TARGET=repository.sha)
+    assert (ran.code, (gh / "called").exists()) == (2, False)
+    assert ran.err.startswith(f"error: the tag {TAG} is there already\n")
+    git("push", "--quiet", "--delete", "origin", TAG)
+    ran = _release(repository, "publish", TAG, path=gh, TARGET=repository.sha)
+    assert (ran.code, f"--target {repository.sha}" in (gh / "called").read_text(encoding="utf-8")) == (0, True), ran.err
 
 
 @pytest.mark.deep
@@ -122,6 +147,9 @@ def test_a_release_is_built_attested_and_published(tmp_path: Path, started: str)
     assert (run.exit_code, run.jobs) == (0, jobs), run.digest
     store = tmp_path / "run" / "store"
     assert (store / "artifacts" / "dist" / "NOTES.md").read_text(encoding="utf-8").strip() == "- What is new in it."
+    with zipfile.ZipFile(store / "artifacts" / "dist" / f"ootci-{VERSION}-py3-none-any.whl") as wheel:
+        assert f'__version__ = "{VERSION}"' in wheel.read("ootci/__init__.py").decode()
+        assert f"\nVersion: {VERSION}\n" in wheel.read(f"ootci-{VERSION}.dist-info/METADATA").decode()
     attested = (store / "attested").read_text(encoding="utf-8").splitlines()
     assert sorted(line.split()[1] for line in attested) == [
         f"dist/ootci-{VERSION}-py3-none-any.whl",

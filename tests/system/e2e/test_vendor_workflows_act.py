@@ -1,10 +1,12 @@
-"""What a vendor copies from ``workflows/``, run as it is by act in a vendor's repository that calls ours."""
+"""What a vendor copies from ``workflows/``, run by act in a vendor's repository that calls a release of ours.
+
+No job can run the tool of another commit than the release's: on ``main`` it is broken.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 from deliveries import PUSHED, pull_request, push
 from drawn import deep
-from e2e.act_runner import ActRun, Repository, run_workflow
+from e2e.act_runner import TAG, ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from misbehaving import install, write_device
 from pytorch_ci import pytorch_ci
@@ -33,10 +35,11 @@ DEVICE = "mydevice"
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    """Our repository, with suites that take no time."""
+    """Our repository at a release, with suites that take no time."""
     repository = Repository.copy(tmp_path_factory.mktemp("ours"))
     repository.with_small_suites()
     repository.commit()
+    repository.release()
     return repository
 
 
@@ -54,7 +57,8 @@ def _vendor(folder: Path, caller: str, behaviour: str = "passes", extra: str = "
     write_device(repository.checkout, DEVICE, behaviour, extra=extra)
     workflows = repository.checkout / ".github" / "workflows"
     workflows.mkdir(parents=True)
-    shutil.copy(ROOT / "workflows" / caller, workflows)
+    text = (ROOT / "workflows" / caller).read_text(encoding="utf-8")
+    (workflows / caller).write_text(text.replace("@main", f"@{TAG}"), encoding="utf-8")
     repository.commit()
     return repository
 

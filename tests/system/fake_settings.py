@@ -6,8 +6,9 @@ an address does not have, and a missing header, are mistakes of the client and a
 
 from __future__ import annotations
 
-import re
+import json
 from contextlib import AbstractContextManager
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from fake_github import REPOSITORY, TOKEN, FakeGithub, Handler
@@ -24,7 +25,10 @@ NEEDS = {
     "/pages": "pages",
     "/branches/data": "contents",
     "/rules/branches/data": "metadata",
+    "/branches/main": "contents",
+    "/rules/branches/main": "metadata",
     "/environments/release": "actions",
+    "/environments/release/deployment-branch-policies": "actions",
     "/actions/workflows/nightly.yml": "actions",
     "/actions/workflows/publish.yml": "actions",
     "/actions/variables": "variables",
@@ -34,8 +38,15 @@ NEEDS = {
     "/actions/runners": "administration",
 }
 """Which permission a token needs to read each, all of them read-only."""
-LISTS = {"variables": 30, "secrets": 100, "runners": 100}
+LISTS = {"variables": 30, "secrets": 100, "runners": 100, "branch_policies": 100}
 """What is counted and comes in pages: the most on one of them."""
+
+
+def _imported(name: str) -> list[dict[str, object]]:
+    """The rules of a branch for which a ruleset of ours was imported."""
+    path = Path(__file__).parents[2] / ".github" / "rulesets" / name
+    rules: list[dict[str, object]] = json.loads(path.read_text(encoding="utf-8"))["rules"]
+    return rules
 
 
 class FakeSettings(FakeGithub):
@@ -64,8 +75,15 @@ class FakeSettings(FakeGithub):
             "/private-vulnerability-reporting": {"enabled": True},
             "/pages": {"build_type": "workflow", "html_url": "https://example.github.io/repository/"},
             "/branches/data": {"name": "data"},
-            "/rules/branches/data": [{"type": "deletion"}, {"type": "non_fast_forward"}],
-            "/environments/release": {"name": "release", "protection_rules": [{"type": "required_reviewers"}]},
+            "/rules/branches/data": _imported("data.json"),
+            "/branches/main": {"name": "main", "protected": False},
+            "/rules/branches/main": _imported("default-branch.json"),
+            "/environments/release": {
+                "name": "release",
+                "protection_rules": [{"type": "required_reviewers"}],
+                "deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True},
+            },
+            "/environments/release/deployment-branch-policies": [{"name": "main"}, {"name": "v*", "type": "tag"}],
             "/actions/workflows/nightly.yml": {"state": "active"},
             "/actions/workflows/publish.yml": {"state": "active"},
             "/actions/variables": [],
@@ -103,7 +121,7 @@ class SettingsHandler(Handler):
 
     def tell(self, path: str, query: dict[str, str]) -> None:
         found = self.server.settings[path]
-        key = re.sub(r"^.*[/-]", "", path)
+        key = path.rpartition("/")[2].removeprefix("organization-").replace("deployment-branch-", "branch_")
         size, page = int(query.pop("per_page", "30")), int(query.pop("page", "1"))
         if query or size > LISTS.get(key, 100) or (not isinstance(found, list) and "per_page" in self.path):
             self.say(400, {"message": "there is no such parameter"})

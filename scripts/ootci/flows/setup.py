@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from fnmatch import fnmatchcase
 from functools import partial
+from urllib.parse import quote
 
 from ootci.adapters.download import is_private
 from ootci.adapters.github_repository import GithubRepository, GithubSettings, NotReadable
@@ -20,6 +22,8 @@ PROTECTING = frozenset({"deletion", "non_fast_forward"})
 """Rules with which nobody can delete or rewrite the history."""
 HINDERING = frozenset({"pull_request", "update", "required_status_checks", "required_signatures", "merge_queue"})
 """Rules with which a nightly cannot push to it."""
+CHECKS = frozenset({"fast", "openreg", "workflows", "browser"})
+"""Jobs of `ci.yml` that decide whether a change is merged."""
 OPTIONAL = "optional"
 
 
@@ -74,11 +78,12 @@ def steps(
         ("Pages", "settings/pages", partial(_pages, settings)),
         ("branch data", "actions/workflows/nightly.yml", partial(_history, settings)),
         ("rules for data", "settings/rules", partial(_rules, settings)),
-        ("environment release", "settings/environments", partial(_environment, settings)),
+        ("rules for the default branch", "settings/rules", partial(_reviewed, repository, settings)),
+        ("environment release", "settings/environments", partial(_environment, repository, settings)),
         *((f"schedule {file}", f"actions/workflows/{file}", partial(_scheduled, settings, file)) for file in SCHEDULED),
         ("unknown variables", "settings/variables/actions", partial(_unknown, settings)),
         *(
-            (one.name, "settings/variables/actions", partial(_variable, settings, one))
+            (one.name, "settings/variables/actions", partial(_variable, repository, settings, one))
             for one in of_kind(Kind.VARIABLE)
         ),
         *((secret, "settings/secrets/actions", partial(_secret, settings, secret)) for secret in _secrets(devices)),
@@ -169,13 +174,31 @@ def _rules(settings: GithubSettings) -> Step:
     return _done("nobody can delete or rewrite it")
 
 
-def _environment(settings: GithubSettings) -> Step:
+def _reviewed(repository: GithubRepository, settings: GithubSettings) -> Step:
+    branch = quote(repository.default_branch)
+    rules = {str(rule.get("type")): rule.get("parameters") for rule in settings.listed(f"/rules/branches/{branch}")}
+    listed = _within(rules.get("required_status_checks"), "required_status_checks")
+    checks = {_within(one, "context") for one in listed} if isinstance(listed, list) else set()
+    if "pull_request" in rules and checks >= CHECKS:
+        return _done("changes are reviewed and tested before the merge")
+    if _within(settings.one(f"/branches/{branch}", public=True), "protected") is True:
+        return _unclear("a branch protection rule may do it; see the page Settings > Branches")
+    return _open("changes are merged without review or tests; import .github/rulesets/default-branch.json")
+
+
+def _environment(repository: GithubRepository, settings: GithubSettings) -> Step:
     found = settings.one("/environments/release")
     if found is None:
         return _open("there is none; create it, with reviewers")
     rules = found.get("protection_rules")
-    kinds = {rule.get("type") for rule in rules if isinstance(rule, dict)} if isinstance(rules, list) else set()
-    return _done("with reviewers") if "required_reviewers" in kinds else _open("it has no reviewers; add some")
+    kinds = {_within(rule, "type") for rule in rules} if isinstance(rules, list) else set()
+    if "required_reviewers" not in kinds:
+        return _open("it has no reviewers; add some")
+    if _within(found.get("deployment_branch_policy"), "custom_branch_policies") is True:
+        allowed = settings.listed("/environments/release/deployment-branch-policies", "branch_policies")
+        if not any(fnmatchcase(repository.default_branch, str(one.get("name"))) for one in allowed):
+            return _open(f"releases are started on {repository.default_branch}, which may not use it; allow it")
+    return _done("with reviewers")
 
 
 def _scheduled(settings: GithubSettings, file: str) -> Step:
@@ -201,12 +224,15 @@ def _unknown(settings: GithubSettings) -> Step:
     return _done("none")
 
 
-def _variable(settings: GithubSettings, setting: Setting) -> Step:
+def _variable(repository: GithubRepository, settings: GithubSettings, setting: Setting) -> Step:
     value = _variables(settings).get(setting.name, "").strip()
     if not value:
         return _off(f"{OPTIONAL}; not set: {setting.default}")
-    amiss = _amiss(value, setting.form)
-    return _open(f"it is not {setting.form.value}; correct it") if amiss else _done("set")
+    if _amiss(value, setting.form):
+        return _open(f"it is not {setting.form.value}; correct it")
+    if setting.form is Form.LABELS and not _is_hosted(labels := json.loads(value)):
+        return _runner(repository, settings, labels)
+    return _done("set")
 
 
 def _amiss(value: str, form: Form) -> bool:
@@ -240,10 +266,14 @@ def _machines(devices: tuple[Device, ...]) -> list[tuple[str, ...]]:
     """The runners that have to be registered: each set of labels once."""
     asked = [device.runner.labels for device in devices if device.external is None]
     asked += [device.build.runner.labels for device in devices if device.build.runner and device.external is None]
-    return sorted({labels for labels in asked if not all(HOSTED.fullmatch(label) for label in labels)})
+    return sorted({labels for labels in asked if not _is_hosted(labels)})
 
 
-def _runner(repository: GithubRepository, settings: GithubSettings, labels: tuple[str, ...]) -> Step:
+def _is_hosted(labels: Sequence[str]) -> bool:
+    return all(HOSTED.fullmatch(label) for label in labels)
+
+
+def _runner(repository: GithubRepository, settings: GithubSettings, labels: Sequence[str]) -> Step:
     fitting = [one for one in settings.listed("/actions/runners", "runners") if _has(one, labels)]
     if any(one.get("status") == "online" for one in fitting):
         return _done("online")
@@ -254,14 +284,14 @@ def _runner(repository: GithubRepository, settings: GithubSettings, labels: tupl
     return _open("no runner has these labels; register one")
 
 
-def _has(runner: dict[str, object], labels: tuple[str, ...]) -> bool:
+def _has(runner: dict[str, object], labels: Sequence[str]) -> bool:
     found = runner.get("labels")
-    names = (
-        [str(label.get("name")).lower() for label in found if isinstance(label, dict)]
-        if isinstance(found, list)
-        else []
-    )
-    return {label.lower() for label in labels} <= set(names)
+    names = {str(_within(label, "name")).lower() for label in found} if isinstance(found, list) else set()
+    return {label.lower() for label in labels} <= names
+
+
+def _within(found: object, key: str) -> object:
+    return found.get(key) if isinstance(found, dict) else None
 
 
 def _relay(settings: GithubSettings) -> Step:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from fake_settings import NEEDS
 
+from ootci.flows.setup import CHECKS
 from ootci.model.setting import SETTINGS, Kind, of_kind
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = [*sorted((ROOT / ".github").rglob("*.yml")), *sorted((ROOT / "workflows").glob("*.yml"))]
 GUIDE = (ROOT / "docs" / "guides" / "operate.md").read_text(encoding="utf-8")
-SCHEDULED = ("nightly.yml", "publish.yml")
 
 
 def _names(kind: Kind) -> set[str]:
@@ -87,20 +88,36 @@ def test_the_page_names_who_reads_each(monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"| `{setting.name}` |" in page
 
 
-def test_the_guide_says_what_each_scheduled_job_means_when_it_is_red() -> None:
-    for name in SCHEDULED:
-        jobs = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))["jobs"]
-        section = GUIDE.partition("## What a red job means")[2].partition("\n## ")[0]
-        told = {
-            job for workflow, job in re.findall(r"^\| `([\w.-]+)` \| `([\w-]+)` \|", section, re.M) if workflow == name
-        }
-        assert told == set(jobs), name
+def test_the_guide_says_what_each_job_means_when_it_is_red() -> None:
+    """Those of a reusable workflow are in the run of its caller."""
+    section = GUIDE.partition("## What a red job means")[2].partition("\n## ")[0]
+    files = [
+        (path.name, yaml.safe_load(path.read_text(encoding="utf-8"))) for path in WORKFLOWS if ".github" in path.parts
+    ]
+    jobs = [(name, job) for name, file in files for job in file.get("jobs", ()) if "workflow_call" not in file[True]]
+    assert sorted(re.findall(r"^\| `([\w.-]+)` \| `([\w-]+)` \|", section, re.M)) == sorted(jobs)
 
 
 def test_the_guide_names_every_setting_of_the_repository() -> None:
     for setting in SETTINGS:
         if setting.kind is Kind.VARIABLE or setting.kind is Kind.ENVIRONMENT:
             assert f"`{setting.name}`" in GUIDE, setting.name
+
+
+def test_the_check_reads_what_the_guide_sets() -> None:
+    said = set(re.findall(r"gh api --method \w+ \"repos/\$REPO(/[\w/-]+)\"", GUIDE))
+    assert len(said) > 4
+    assert {path for path in said if path not in NEEDS} == {"/rulesets"}  # read as the rules of each branch
+
+
+def test_the_default_branch_takes_what_ci_has_tested() -> None:
+    ci = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]["test"]
+    assert (ci["name"], set(ci["strategy"]["matrix"]["part"])) == ("${{ matrix.part }}", CHECKS)
+    ruleset = json.loads((ROOT / ".github" / "rulesets" / "default-branch.json").read_text(encoding="utf-8"))
+    assert ruleset["conditions"]["ref_name"]["include"] == ["~DEFAULT_BRANCH"]
+    (checked,) = (rule["parameters"] for rule in ruleset["rules"] if rule["type"] == "required_status_checks")
+    assert {one["context"] for one in checked["required_status_checks"]} == CHECKS
+    assert ".github/rulesets/default-branch.json" in GUIDE
 
 
 def test_the_ruleset_protects_the_history_and_lets_the_nightly_push() -> None:

@@ -95,6 +95,20 @@ def test_everything_that_is_set_up_is_done_or_off(ootci: Tool, tmp_path: Path, o
         ("/rules/branches/data", [{"type": "deletion"}], "rules for data", "no rule non_fast_forward"),
         ("/environments/release", None, "environment release", "create it"),
         ("/environments/release", {"protection_rules": []}, "environment release", "it has no reviewers"),
+        (
+            "/environments/release/deployment-branch-policies",
+            [{"name": "v*", "type": "tag"}],
+            "environment release",
+            "releases are started on main, which may not use it",
+        ),
+        ("/rules/branches/main", [], "rules for the default branch", "import .github/rulesets/default-branch.json"),
+        ("/rules/branches/main", [{"type": "pull_request"}], "rules for the default branch", "without review or tests"),
+        (
+            "/actions/variables",
+            [{"name": "OOTCI_TORCH_RUNNER", "value": '["self-hosted", "large"]'}],
+            "OOTCI_TORCH_RUNNER",
+            "no runner has these labels",
+        ),
         ("/actions/workflows/nightly.yml", {"state": "disabled_inactivity"}, "schedule nightly.yml", "enable"),
         ("/actions/workflows/publish.yml", None, "schedule publish.yml", "push it"),
         ("/actions/variables", [{"name": "OOTCI_ADRESS", "value": "x"}], "unknown variables", "OOTCI_ADRESS"),
@@ -157,6 +171,13 @@ def test_a_rule_that_may_keep_the_nightly_out_is_not_taken_for_done(
     assert _checked(ootci, tmp_path, operated)["rules for data"][:1] == ("cannot tell",)
 
 
+def test_an_older_protection_of_the_default_branch_cannot_be_told(
+    ootci: Tool, tmp_path: Path, operated: FakeSettings
+) -> None:
+    operated.settings |= {"/rules/branches/main": [], "/branches/main": {"name": "main", "protected": True}}
+    assert _checked(ootci, tmp_path, operated)["rules for the default branch"][0] == "cannot tell"
+
+
 def test_a_relay_s_allow_list_cannot_be_told(ootci: Tool, tmp_path: Path, operated: FakeSettings) -> None:
     address = {"name": "OOTCI_RELAY_URL", "value": "https://relay.example/"}
     others = [{"name": f"V{number}", "value": ""} for number in range(40)]
@@ -195,7 +216,7 @@ def test_the_text_ends_with_the_count_of_each_state(ootci: Tool, tmp_path: Path,
     register(tmp_path)
     env = {**operated.environment, "GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": REPOSITORY}
     ran = ootci("setup", "--check", cwd=tmp_path, env=env)
-    assert ran.out.splitlines()[-1] == "13 done, 0 not done, 0 cannot tell, 6 off"
+    assert ran.out.splitlines()[-1] == "14 done, 0 not done, 0 cannot tell, 6 off"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ootci.flows.planning import enter_torch
 from ootci.model.device import find_device
 from ootci.model.plan import Plan
 from ootci.model.record import read
+from ootci.model.setting import labels_of
 from ootci.stages.torch_from_ci import Taker
 
 
@@ -32,16 +33,28 @@ from ootci.stages.torch_from_ci import Taker
     help="How long after the plan a build is waited for; less where the relay would not wait for the devices.",
 )
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even if there is none; the plan has the reason.")
+@click.option("--runner", metavar="JSON", help="Labels of the runner that builds it then, as a list: exit 0, too.")
 @github_output_option("Append `found`, yes or no, and the wheel's `python` to this file.")
 @format_option
 @folder_options("devices", "work")
 def torch_fetch(
-    minutes: int, exit_zero: bool, github_output: Path | None, output_format: str, folders: Folders
+    minutes: int,
+    exit_zero: bool,
+    runner: str | None,
+    github_output: Path | None,
+    output_format: str,
+    folders: Folders,
 ) -> None:
     """Take the wheel that PyTorch's CI built of the pull request or push of plan.json, and add it to the plan.
 
     Waits for a build that has not ended. Writes the wheel and torch.json to torch/ in the work folder.
     """
+    if runner and labels_of(runner) is None:
+        raise BadOption(
+            "it is no JSON list of labels",
+            where="--runner (variable OOTCI_TORCH_RUNNER, on the page Settings > Secrets and variables > Actions)",
+            fix='write it as ["self-hosted", "large"]',
+        )
     plan = read(Plan, folders.workspace.plan)
     if plan.trigger.proposal is None:
         raise BadOption(
@@ -66,7 +79,7 @@ def torch_fetch(
     except TorchNotBuilt as error:
         enter_torch(plan, folders, None, error.what)
         append("found=no\n", github_output)
-        if not exit_zero:
+        if not exit_zero and not runner:
             raise
         note(one_line(error.what))
         return

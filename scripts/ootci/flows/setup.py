@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -13,7 +12,7 @@ from urllib.parse import quote
 from ootci.adapters.download import is_private
 from ootci.adapters.github_repository import GithubRepository, GithubSettings, NotReadable
 from ootci.model.device import Device
-from ootci.model.setting import Form, Kind, Setting, of_kind
+from ootci.model.setting import Form, Kind, Setting, labels_of, of_kind
 from ootci.stages.onboard.checks import HOSTED
 
 HISTORY = "data"
@@ -228,23 +227,12 @@ def _variable(repository: GithubRepository, settings: GithubSettings, setting: S
     value = _variables(settings).get(setting.name, "").strip()
     if not value:
         return _off(f"{OPTIONAL}; not set: {setting.default}")
-    if _amiss(value, setting.form):
+    labels = labels_of(value) if setting.form is Form.LABELS else ()
+    # GitHub's expressions compare in any case.
+    amiss = {Form.ADDRESS: not is_private(value), Form.INDEX: value.lower() != "pypi"}
+    if labels is None or amiss.get(setting.form):
         return _open(f"it is not {setting.form.value}; correct it")
-    if setting.form is Form.LABELS and not _is_hosted(labels := json.loads(value)):
-        return _runner(repository, settings, labels)
-    return _done("set")
-
-
-def _amiss(value: str, form: Form) -> bool:
-    if form is Form.ADDRESS:
-        return not is_private(value)
-    if form is Form.LABELS:
-        try:
-            labels = json.loads(value)
-        except (ValueError, RecursionError):
-            return True
-        return not (isinstance(labels, list) and labels and all(isinstance(label, str) and label for label in labels))
-    return False
+    return _done("set") if _is_hosted(labels) else _runner(repository, settings, labels)
 
 
 def _secrets(devices: tuple[Device, ...]) -> list[str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import Enum
 
@@ -24,6 +25,7 @@ class Form(str, Enum):
     TEXT = "text"
     ADDRESS = "an https address"
     LABELS = "a JSON list of labels"
+    INDEX = "`pypi`"
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ SETTINGS = (
         Kind.VARIABLE,
         "a release is on GitHub only",
         "`pypi` publishes each release on the package index, whose trusted publisher the workflow has to be.",
+        Form.INDEX,
     ),
     Setting(
         "<DEVICE>_..._USERNAME",
@@ -113,6 +116,17 @@ SETTINGS = (
     Setting("GITHUB_TOKEN", Kind.PROCESS, "public data only", "Token for GitHub's API and for pushing the history."),
 )
 """All of them, those of the repository first."""
+
+
+def labels_of(text: str) -> tuple[str, ...] | None:
+    """The labels of a runner, from a JSON list; None where it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(found, list) and found and all(isinstance(label, str) and label for label in found):
+        return tuple(found)
+    return None
 
 
 def of_kind(kind: Kind) -> tuple[Setting, ...]:

@@ -73,6 +73,12 @@ def test_what_does_not_fit_is_refused(repository: Repository, arguments: tuple[s
     assert "\n  what to do: " in ran.err
 
 
+def test_a_variable_that_would_publish_nothing_is_refused(repository: Repository) -> None:
+    ran = _release(repository, "build", TAG, PUBLISH="yes")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, 'error: OOTCI_PUBLISH is "yes", which publishes nothing')
+    assert "Settings > Secrets and variables > Actions" in ran.err
+
+
 def test_what_was_changed_after_it_was_built_is_not_published(repository: Repository, tmp_path: Path) -> None:
     wheel = _built(repository)
     wheel.write_bytes(b"as changed")

@@ -113,6 +113,7 @@ def test_everything_that_is_set_up_is_done_or_off(ootci: Tool, tmp_path: Path, o
         ("/actions/workflows/publish.yml", None, "schedule publish.yml", "push it"),
         ("/actions/variables", [{"name": "OOTCI_ADRESS", "value": "x"}], "unknown variables", "OOTCI_ADRESS"),
         ("/actions/variables", [{"name": "OOTCI_ADDRESS", "value": "ci.example"}], "OOTCI_ADDRESS", "https address"),
+        ("/actions/variables", [{"name": "OOTCI_PUBLISH", "value": "yes"}], "OOTCI_PUBLISH", "it is not `pypi`"),
         ("/actions/variables", [{"name": "OOTCI_TORCH_RUNNER", "value": "big"}], "OOTCI_TORCH_RUNNER", "JSON list"),
     ],
 )

@@ -254,6 +254,15 @@ def test_a_refused_token_is_told_and_nothing_is_taken(world: World) -> None:
     assert "GitHub answered 401: Bad credentials" in world.torch()["unavailable_reason"]
 
 
+def test_without_a_wheel_the_runner_that_builds_it_is_to_be_a_list_of_labels(world: World) -> None:
+    code, said, outputs = world.fetch("--runner", '["self-hosted", "large"]')
+    assert (code, outputs) == (0, {"found": "no"}), said
+    for wrong in ("large", '["self-hosted", large]', "[]", "[1]"):
+        code, said, outputs = world.fetch("--runner", wrong)
+        assert (code, outputs) == (2, {}), said
+        assert "OOTCI_TORCH_RUNNER, on the page Settings > Secrets and variables > Actions" in said
+
+
 def test_a_plan_of_a_nightly_is_refused(world: World) -> None:
     file = world.folder / ".ootci" / "plan.json"
     plan = json.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""How any two runs differ: every test is accounted for, and what makes the second one worse."""
+"""How any two runs differ: every test is accounted for, what makes the second one worse, and what is new in it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import run
 
-from ootci.history.difference import difference
+from ootci.history.difference import changes_between, difference, newly_failing
+from ootci.history.stored import StoredRun, stored
+from ootci.history.tables import TestTable
+from ootci.model.difference import CHANGE_OF, FLAKY
 from ootci.model.outcome import FAILURES, Attempt, OutcomeName
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, commits_between
-from ootci.model.verdict import NEW_FAILURES, ChangeName
+from ootci.model.verdict import NEW_FAILURES, Change, ChangeName
 
 _OUTCOMES = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([name.value for name in OutcomeName]))
+
+
+_MIRROR = {
+    ChangeName.REGRESSION: ChangeName.FIXED,
+    ChangeName.FIXED: ChangeName.REGRESSION,
+    ChangeName.STILL_FAILING: ChangeName.STILL_FAILING,
+    ChangeName.APPEARED: ChangeName.DISAPPEARED,
+    ChangeName.DISAPPEARED: ChangeName.APPEARED,
+}
+"""What a change is when the two runs are exchanged; the others have no mirror."""
 
 
 def _id(name: str) -> str:
@@ -27,6 +40,78 @@ def _with_flaky(record: Run, name: str) -> Run:
         item.model_copy(update={"attempts": passed}) if item.id == _id(name) else item for item in record.outcomes
     ]
     return record.model_copy(update={"outcomes": tuple(outcomes)})
+
+
+def _stored(before: Run | None, after: Run) -> tuple[StoredRun | None, StoredRun]:
+    table = TestTable()
+    return stored(before, table) if before else None, stored(after, table)
+
+
+def _changes(before: Run | None, after: Run) -> tuple[Change, ...]:
+    return changes_between(*_stored(before, after))
+
+
+def _new_failures(before: Run | None, after: Run) -> int:
+    return len(newly_failing(*_stored(before, after)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [
+        ("passed", "failed", "regression"),
+        ("xfailed", "crashed", "regression"),
+        ("failed", "passed", "fixed"),
+        ("timed_out", "error", "still_failing"),
+        ("skipped", "failed", "new_failure"),
+        ("not_run", "failed", "new_failure"),
+        (None, "failed", "new_failure"),
+        ("unsupported", "passed", "new_pass"),
+        ("xpassed", "passed", "new_pass"),
+        (None, "passed", "appeared"),
+        (None, "skipped", "appeared"),
+        ("passed", None, "disappeared"),
+        ("failed", None, "disappeared"),
+        ("passed", "passed", None),
+        ("passed", "skipped", None),
+        ("failed", "skipped", None),
+        ("skipped", "unsupported", None),
+    ],
+)
+def test_a_change_has_one_name(before: str | None, after: str | None, change: str | None) -> None:
+    old = run(0, smoke={"t": before} if before else {}, integration={})
+    new = run(1, smoke={"t": after} if after else {}, integration={})
+    found = [(item.change.value, item.before, item.after) for item in _changes(old, new)]
+    assert found == ([(change, before, after)] if change else [])
+
+
+def test_without_a_run_before_only_failures_are_worth_showing() -> None:
+    found = _changes(None, run(0, smoke={"a": "passed", "b": "failed", "c": "skipped"}))
+    assert [(item.id, item.change) for item in found] == [("smoke/test_x.py::b", ChangeName.NEW_FAILURE)]
+
+
+def test_changes_are_in_the_order_of_their_ids_and_then_what_is_gone() -> None:
+    old = run(0, smoke={"z": "passed", "a": "failed", "m": "passed"})
+    new = run(1, smoke={"z": "failed", "b": "passed", "a": "passed"})
+    names = [item.id.rpartition("::")[2] for item in _changes(old, new)]
+    assert names == ["a", "b", "z", "m"]
+
+
+def test_new_failures_are_those_of_required_suites() -> None:
+    advisory: dict[str, dict[str, object]] = {"integration": {"required": False}}
+    old = run(0, smoke={"a": "failed", "b": "passed"})
+    new = run(1, smoke={"a": "failed", "b": "failed", "c": "crashed"}, integration={"two": "failed"}, reports=advisory)
+    assert _new_failures(old, new) == 2
+    assert _new_failures(None, new) == 3
+
+
+@pytest.mark.parametrize(("before", "after"), [pair for pair in CHANGE_OF if FLAKY not in pair])
+def test_exchanging_the_runs_mirrors_every_change_that_has_a_mirror(before: str | None, after: str | None) -> None:
+    there, back = CHANGE_OF[before, after], CHANGE_OF[after, before]
+    if there is ChangeName.DISAPPEARED and before in FAILURES:
+        # A failing test that comes back is told as a failure, which says more than that it appeared.
+        assert back is ChangeName.NEW_FAILURE
+    elif there in _MIRROR:
+        assert back is _MIRROR[there]
 
 
 @given(_OUTCOMES, _OUTCOMES)
@@ -72,9 +157,12 @@ def test_a_disappeared_test_is_worse(
     assert found.worse == (cut if worse is None else worse)
 
 
-def test_nothing_is_worse_than_itself() -> None:
-    record = run(0, smoke={"a": "failed", "b": "passed"}, stages={"build": "failed"})
+@given(_OUTCOMES)
+def test_nothing_is_worse_than_itself(outcomes: dict[str, str]) -> None:
+    record = run(0, smoke=outcomes, stages={"build": "failed"})
     assert difference(record, record).worse == ()
+    assert {item.change for item in _changes(record, record)} <= {ChangeName.STILL_FAILING}
+    assert _new_failures(record, record) == 0
 
 
 def test_a_known_failure_and_one_of_an_advisory_suite_are_shown_and_do_not_count() -> None:
@@ -157,6 +245,7 @@ def test_the_message_is_that_of_the_side_that_fails() -> None:
         ("a" * 40, None, None),
         ("a" * 40, "../../evil", None),
         ("a" * 7, "b" * 40, None),
+        ("a" * 40, "B" * 40, None),
     ],
 )
 def test_the_page_of_the_commits_between(first: str, second: str | None, found: str | None) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.model.device_files import GOOD
 from unit.samples import DEVICE_YAML
 
 from ootci.errors import DeviceFileInvalid
 from ootci.model.device import BadRange, bad_range, load_device, load_registry
 
-GOOD = DEVICE_YAML.format(name="dev")
 ENTRY = {"first": "2026-11-03", "last": "2026-11-05", "reason": "No network.", "link": "https://example.com/1"}
 
 

@@ -5,23 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML
+from unit.model.device_files import GOOD, NEXT, loaded, refused
 
-from ootci.errors import DeviceFileInvalid, DeviceFileSyntax, InputError
-from ootci.model.device import load_device
-
-GOOD = DEVICE_YAML.format(name="dev")
-NEXT = GOOD.count("\n") + 1
-"""The line of what is appended to ``GOOD``."""
-
-
-def _fail(folder: Path, text: str, kind: type[InputError]) -> InputError:
-    """Load the text, which must fail, and return the error."""
-    (folder / "dev.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(kind) as caught:
-        load_device(folder / "dev.yaml")
-    assert "\n" not in caught.value.what
-    return caught.value
+from ootci.errors import DeviceFileInvalid, DeviceFileSyntax
 
 
 @pytest.mark.parametrize(
@@ -56,7 +42,7 @@ def _fail(folder: Path, text: str, kind: type[InputError]) -> InputError:
 )
 def test_only_options_that_hand_in_a_card_are_given_to_a_container(tmp_path: Path, options: str) -> None:
     text = f"{GOOD}runner: {{container: {{image: x, options: {options!r}}}}}\n"
-    error = _fail(tmp_path, text, DeviceFileInvalid)
+    error = refused(tmp_path, text, DeviceFileInvalid)
     assert error.what.startswith("`runner.container.options`: the ")
     assert "not allowed" in error.what
     assert error.where.endswith(f":{NEXT}")
@@ -69,8 +55,7 @@ def test_the_options_that_vendors_need_are_allowed(tmp_path: Path) -> None:
         "--security-opt seccomp=unconfined --user 1001:1001"
     )
     text = f"{GOOD}runner: {{container: {{image: x, options: {options!r}}}}}\n"
-    (tmp_path / "dev.yaml").write_text(text, encoding="utf-8")
-    container = load_device(tmp_path / "dev.yaml").device.runner.container
+    container = loaded(tmp_path, text).runner.container
     assert container is not None
     assert container.options == options
 
@@ -81,7 +66,7 @@ def test_the_options_that_vendors_need_are_allowed(tmp_path: Path) -> None:
 )
 def test_no_volume_hands_the_machine_over(tmp_path: Path, volume: str) -> None:
     text = f"{GOOD}runner: {{container: {{image: x, volumes: ['{volume}']}}}}\n"
-    assert "is not mounted into a container" in _fail(tmp_path, text, DeviceFileInvalid).what
+    assert "is not mounted into a container" in refused(tmp_path, text, DeviceFileInvalid).what
 
 
 @pytest.mark.parametrize(
@@ -97,7 +82,7 @@ def test_no_volume_hands_the_machine_over(tmp_path: Path, volume: str) -> None:
     ],
 )
 def test_a_requirement_brings_no_option_of_pip(tmp_path: Path, before: str, key: str, found: str) -> None:
-    error = _fail(tmp_path, before % found, DeviceFileInvalid)
+    error = refused(tmp_path, before % found, DeviceFileInvalid)
     assert f"`{key}`: it is not a Python requirement" in error.what
 
 
@@ -110,15 +95,14 @@ def test_a_requirement_brings_no_option_of_pip(tmp_path: Path, before: str, key:
 )
 def test_a_plugin_is_fetched_from_addresses_only(tmp_path: Path, address: str) -> None:
     text = GOOD.replace("path: dev", f"git: {{url: '{address}'}}")
-    assert "`plugin.git.url`: it is no address of a repository" in _fail(tmp_path, text, DeviceFileInvalid).what
+    assert "`plugin.git.url`: it is no address of a repository" in refused(tmp_path, text, DeviceFileInvalid).what
 
 
 @pytest.mark.parametrize(
     "address", ["https://a/b", "ssh://git@a/b.git", "git@a:b/c.git", "/srv/plugin", "../plugin", "file:///srv/plugin"]
 )
 def test_every_usual_address_of_a_repository_is_one(tmp_path: Path, address: str) -> None:
-    (tmp_path / "dev.yaml").write_text(GOOD.replace("path: dev", f"git: {{url: '{address}'}}"), encoding="utf-8")
-    git = load_device(tmp_path / "dev.yaml").device.plugin.git
+    git = loaded(tmp_path, GOOD.replace("path: dev", f"git: {{url: '{address}'}}")).plugin.git
     assert git is not None
     assert git.url == address
 
@@ -128,4 +112,4 @@ def test_every_usual_address_of_a_repository_is_one(tmp_path: Path, address: str
 def test_a_character_that_deceives_the_reader_is_refused(tmp_path: Path, odd: str, escaped: bool) -> None:
     written = f"\\U{ord(odd):08x}" if escaped else odd
     text = GOOD.replace("A device", f'"A {written}device"')
-    assert f"U+{ord(odd):04X}" in _fail(tmp_path, text, DeviceFileSyntax).what
+    assert f"U+{ord(odd):04X}" in refused(tmp_path, text, DeviceFileSyntax).what

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML
+from unit.model.device_files import GOOD, NEXT, line_of, loaded, refused
 
 from ootci.errors import (
-    EXIT_INPUT,
     DeviceFileDuplicateKey,
     DeviceFileInvalid,
     DeviceFileMisnamed,
@@ -16,39 +15,14 @@ from ootci.errors import (
     DeviceFileTooComplex,
     DeviceFileTooLarge,
     DeviceFileUnreadable,
-    InputError,
 )
 from ootci.model.device import Tier, load_device
 from ootci.model.strict_yaml import MAX_BYTES
 from ootci.model.torch_build import Channel
 
-GOOD = DEVICE_YAML.format(name="dev")
-NEXT = GOOD.count("\n") + 1
-"""The line of what is appended to ``GOOD``."""
-
-
-def _fail(folder: Path, text: str | bytes, kind: type[InputError], name: str = "dev.yaml") -> InputError:
-    """Load the text, which must fail in the usual way, and return the error."""
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(kind) as caught:
-        load_device(path)
-    error = caught.value
-    assert type(error) is kind
-    assert error.exit_code == EXIT_INPUT
-    assert error.where.startswith(path.as_posix())
-    assert error.fix
-    assert "\n" not in error.what
-    return error
-
-
-def _line(error: InputError) -> int:
-    return int(error.where.rpartition(":")[2])
-
 
 def test_the_smallest_file_gets_the_documented_defaults(tmp_path: Path) -> None:
-    (tmp_path / "dev.yaml").write_text(GOOD, encoding="utf-8")
-    device = load_device(tmp_path / "dev.yaml").device
+    device = loaded(tmp_path, GOOD)
     assert device.tier is Tier.ADVISORY
     assert device.torch.channel is Channel.NIGHTLY
     assert [suite.name for suite in device.suites] == ["smoke", "integration"]
@@ -80,9 +54,9 @@ def test_a_mistyped_key_is_told_before_what_is_missing_because_of_it(tmp_path: P
     ],
 )
 def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: str, what: str) -> None:
-    error = _fail(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid)
+    error = refused(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid)
     assert error.what == what
-    assert _line(error) == NEXT
+    assert line_of(error) == NEXT
 
 
 @pytest.mark.parametrize(
@@ -166,9 +140,9 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
     ],
 )
 def test_a_wrong_value_is_named_with_what_was_found(tmp_path: Path, appended: str, what: str) -> None:
-    error = _fail(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid)
+    error = refused(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid)
     assert what in error.what
-    assert _line(error) == NEXT
+    assert line_of(error) == NEXT
 
 
 CONTAINER = "runner: {container: {image: x, credentials: {username: %s, password: %s}}}"
@@ -181,10 +155,10 @@ OWN = "DEV_REGISTRY_USERNAME", "DEV_REGISTRY_PASSWORD"
 def test_a_password_in_a_device_file_is_refused_and_not_repeated(tmp_path: Path, value: str, key: int) -> None:
     given = [*OWN]
     given[key] = value
-    error = _fail(tmp_path, f"{GOOD}{CONTAINER % tuple(given)}\n", DeviceFileInvalid)
+    error = refused(tmp_path, f"{GOOD}{CONTAINER % tuple(given)}\n", DeviceFileInvalid)
     assert "write the name of a secret of the repository" in error.what
     assert value.strip("'") not in str(error)
-    assert _line(error) == NEXT
+    assert line_of(error) == NEXT
 
 
 @pytest.mark.parametrize(
@@ -200,25 +174,24 @@ def test_a_password_in_a_device_file_is_refused_and_not_repeated(tmp_path: Path,
 def test_a_device_names_secrets_of_its_own_and_gives_them_to_no_stranger(
     tmp_path: Path, appended: str, what: str
 ) -> None:
-    assert what in _fail(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid).what
+    assert what in refused(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid).what
 
 
 def test_what_builds_and_what_tests_may_name_one_pair(tmp_path: Path) -> None:
-    (tmp_path / "dev.yaml").write_text(f"{GOOD}{CONTAINER % OWN}\n{BUILDER % OWN}\n", encoding="utf-8")
-    named = load_device(tmp_path / "dev.yaml").device.credentials
+    named = loaded(tmp_path, f"{GOOD}{CONTAINER % OWN}\n{BUILDER % OWN}\n").credentials
     assert named is not None
     assert (named.username, named.password) == OWN
 
 
 def test_a_list_with_one_wrong_item_is_one_problem(tmp_path: Path) -> None:
-    error = _fail(tmp_path, GOOD.replace("@somebody", "somebody"), DeviceFileInvalid)
+    error = refused(tmp_path, GOOD.replace("@somebody", "somebody"), DeviceFileInvalid)
     assert "maintainers[0]" in error.what
     assert "more" not in error.what
-    assert _line(error) == 4
+    assert line_of(error) == 4
 
 
 def test_missing_keys_are_all_named(tmp_path: Path) -> None:
-    error = _fail(tmp_path, "name: dev\nplugin:\n  path: x\n", DeviceFileInvalid)
+    error = refused(tmp_path, "name: dev\nplugin:\n  path: x\n", DeviceFileInvalid)
     assert isinstance(error, DeviceFileInvalid)
     said = [one.alone for one in (error, *error.others)]
     for key in ("display_name", "vendor", "maintainers", "plugin.distribution"):
@@ -226,9 +199,9 @@ def test_missing_keys_are_all_named(tmp_path: Path) -> None:
 
 
 def test_a_key_that_is_missing_deep_down_points_to_its_parent(tmp_path: Path) -> None:
-    error = _fail(tmp_path, GOOD.replace("  distribution: torch-dev\n", ""), DeviceFileInvalid)
+    error = refused(tmp_path, GOOD.replace("  distribution: torch-dev\n", ""), DeviceFileInvalid)
     assert error.what == "the required key `plugin.distribution` is missing"
-    assert _line(error) == 5
+    assert line_of(error) == 5
 
 
 @pytest.mark.parametrize(
@@ -240,31 +213,29 @@ def test_a_key_that_is_missing_deep_down_points_to_its_parent(tmp_path: Path) ->
     ],
 )
 def test_a_plugin_has_exactly_one_source(tmp_path: Path, sources: str, found: str) -> None:
-    error = _fail(tmp_path, GOOD.replace("path: dev", sources), DeviceFileInvalid)
+    error = refused(tmp_path, GOOD.replace("path: dev", sources), DeviceFileInvalid)
     assert "exactly one of `path`, `git` and `package`" in error.what
     assert error.what.endswith(f"found {found}")
 
 
 def test_a_device_of_pytorch_itself_is_none_out_of_its_tree(tmp_path: Path) -> None:
-    error = _fail(tmp_path, GOOD.replace("name: dev\n", "name: cuda\n", 1), DeviceFileInvalid)
+    error = refused(tmp_path, GOOD.replace("name: dev\n", "name: cuda\n", 1), DeviceFileInvalid)
     assert "`cuda` is a device of PyTorch itself" in error.what
 
 
 @pytest.mark.parametrize("command", ["[sh, -c, 'smi | grep ok']", "[/opt/my tools/smi, --list]"])
 def test_a_command_may_be_a_line_for_a_shell_that_it_names(tmp_path: Path, command: str) -> None:
-    path = tmp_path / "dev.yaml"
-    path.write_text(f"{GOOD}check: {{command: {command}}}\n", encoding="utf-8")
-    assert load_device(path).device.check.command
+    assert loaded(tmp_path, f"{GOOD}check: {{command: {command}}}\n").check.command
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "..", "/etc", "a/.."])
 def test_a_plugin_never_lies_outside_its_folder(tmp_path: Path, path: str) -> None:
-    assert "plugin.path" in _fail(tmp_path, GOOD.replace("path: dev", f"path: {path}"), DeviceFileInvalid).what
+    assert "plugin.path" in refused(tmp_path, GOOD.replace("path: dev", f"path: {path}"), DeviceFileInvalid).what
 
 
 def test_a_suite_is_named_once(tmp_path: Path) -> None:
     text = f"{GOOD}suites: [{{name: smoke}}, {{name: smoke}}]\n"
-    assert "a suite is named twice" in _fail(tmp_path, text, DeviceFileInvalid).what
+    assert "a suite is named twice" in refused(tmp_path, text, DeviceFileInvalid).what
 
 
 @pytest.mark.parametrize(
@@ -281,9 +252,9 @@ def test_a_suite_is_named_once(tmp_path: Path) -> None:
     ],
 )
 def test_the_same_key_twice_is_found_at_any_depth(tmp_path: Path, text: str, key: str, first: int, second: int) -> None:
-    error = _fail(tmp_path, text, DeviceFileDuplicateKey)
+    error = refused(tmp_path, text, DeviceFileDuplicateKey)
     assert error.what == f"the key `{key}` stands twice, first on line {first}"
-    assert _line(error) == second
+    assert line_of(error) == second
 
 
 @pytest.mark.parametrize(
@@ -302,9 +273,9 @@ def test_the_same_key_twice_is_found_at_any_depth(tmp_path: Path, text: str, key
 )
 def test_broken_yaml_names_its_line(tmp_path: Path, appended: str, offset: int | None) -> None:
     kind = DeviceFileSyntax if offset is not None else DeviceFileInvalid
-    error = _fail(tmp_path, GOOD + appended, kind)
+    error = refused(tmp_path, GOOD + appended, kind)
     if offset is not None:
-        assert _line(error) == NEXT + offset
+        assert line_of(error) == NEXT + offset
 
 
 @pytest.mark.parametrize("number", ["010", "0x10", "0b11", "1:30", "1_0", "0o7"])
@@ -314,32 +285,31 @@ def test_a_number_that_yaml_reads_in_another_base_is_refused(tmp_path: Path, num
     with pytest.raises((DeviceFileSyntax, DeviceFileInvalid)) as caught:
         load_device(path)
     assert number in caught.value.what
-    assert _line(caught.value) == NEXT
+    assert line_of(caught.value) == NEXT
 
 
 @pytest.mark.parametrize("written", ["2026-01-01", "1e3", "1.2.3", "2026-01-01 10:00:00"])
 def test_text_that_looks_like_something_else_stays_as_it_was_written(tmp_path: Path, written: str) -> None:
-    path = tmp_path / "dev.yaml"
-    path.write_text(f"{GOOD}environment: {{A: {written}}}\n", encoding="utf-8")
-    assert load_device(path).device.environment == {"A": written}
+    assert loaded(tmp_path, f"{GOOD}environment: {{A: {written}}}\n").environment == {"A": written}
 
 
 @pytest.mark.parametrize("escape", [r"\0", r"\e", r"\ud800", r"\x7f"])
 def test_text_with_characters_that_are_no_text_is_refused(tmp_path: Path, escape: str) -> None:
-    error = _fail(tmp_path, f'{GOOD}environment: {{A: "a{escape}b"}}\n', DeviceFileSyntax)
+    error = refused(tmp_path, f'{GOOD}environment: {{A: "a{escape}b"}}\n', DeviceFileSyntax)
     assert "U+" in error.what
-    assert _line(error) == NEXT
+    assert line_of(error) == NEXT
 
 
 @pytest.mark.parametrize("raw", [b"\x00", b"\x07", b"\x1b"])
 def test_raw_control_characters_are_refused(tmp_path: Path, raw: bytes) -> None:
-    _fail(tmp_path, GOOD.encode() + b"description: a" + raw + b"b\n", DeviceFileSyntax)
+    error = refused(tmp_path, GOOD.encode() + b"description: a" + raw + b"b\n", DeviceFileSyntax)
+    assert f"unacceptable character #x{raw[0]:04x}" in error.what
 
 
 def test_what_is_not_utf_8_names_the_line(tmp_path: Path) -> None:
-    error = _fail(tmp_path, GOOD.encode() + b"description: caf\xe9\n", DeviceFileUnreadable)
+    error = refused(tmp_path, GOOD.encode() + b"description: caf\xe9\n", DeviceFileUnreadable)
     assert "not UTF-8" in error.what
-    assert _line(error) == NEXT
+    assert line_of(error) == NEXT
 
 
 def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
@@ -349,7 +319,7 @@ def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "what"), [("", "no keys"), ("# only this\n", "no keys"), ("- a\n", "not a mapping")])
 def test_a_file_without_keys_says_where_to_start(tmp_path: Path, text: str, what: str) -> None:
-    error = _fail(tmp_path, text, DeviceFileInvalid)
+    error = refused(tmp_path, text, DeviceFileInvalid)
     assert what in error.what
     assert "openreg.yaml" in error.fix
 
@@ -364,31 +334,30 @@ def test_missing_files_and_folders_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_file_is_no_larger_than_a_device_file_can_be(tmp_path: Path) -> None:
     filler = "#" * (MAX_BYTES - len(GOOD) - 1) + "\n"
-    (tmp_path / "dev.yaml").write_text(GOOD + filler, encoding="utf-8")
-    assert load_device(tmp_path / "dev.yaml").device.name == "dev"
-    assert "64 KiB" in _fail(tmp_path, GOOD + "#" + filler, DeviceFileTooLarge).what
+    assert loaded(tmp_path, GOOD + filler).name == "dev"
+    assert "64 KiB" in refused(tmp_path, GOOD + "#" + filler, DeviceFileTooLarge).what
 
 
 def test_aliases_cannot_expand_without_limit(tmp_path: Path) -> None:
     # Five levels: enough to exceed the limit by far, few enough to end soon if there were none.
     levels = [f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]" for before, name in zip("abcd", "bcde", strict=True)]
     text = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(levels) + "\n"
-    assert "expands to more than" in _fail(tmp_path, text, DeviceFileTooComplex).what
+    assert "expands to more than" in refused(tmp_path, text, DeviceFileTooComplex).what
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: " + "[" * 30 + "]" * 30 + "\n", "a: " + "[" * 20_000])
 def test_depth_is_bounded(tmp_path: Path, text: str) -> None:
-    assert "nests deeper" in _fail(tmp_path, text, DeviceFileTooComplex).what
+    assert "nests deeper" in refused(tmp_path, text, DeviceFileTooComplex).what
 
 
 @pytest.mark.parametrize("name", ["other.yaml", "dev.yml", "Dev.yaml"])
 def test_file_and_device_have_the_same_name(tmp_path: Path, name: str) -> None:
-    error = _fail(tmp_path, GOOD, DeviceFileMisnamed, name)
+    error = refused(tmp_path, GOOD, DeviceFileMisnamed, name)
     assert name in error.what
     assert "rename the file to dev.yaml" in error.fix
-    assert _line(error) == 1
+    assert line_of(error) == 1
 
 
 @pytest.mark.parametrize("name", ["../x", "X", "a-b", "1a", "", "a b", "a" * 40])
 def test_a_name_is_one_that_torch_and_every_file_system_takes(tmp_path: Path, name: str) -> None:
-    assert "`name`" in _fail(tmp_path, GOOD.replace("name: dev", f"name: '{name}'", 1), DeviceFileInvalid).what
+    assert "`name`" in refused(tmp_path, GOOD.replace("name: dev", f"name: '{name}'", 1), DeviceFileInvalid).what

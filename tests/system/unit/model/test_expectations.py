@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.samples import DEVICE_YAML
+from unit.model.device_files import GOOD, NEXT, loaded
 
 from ootci.errors import DeviceFileInvalid, DeviceFileSyntax
 from ootci.model.device import KnownFailure, load_device
 
-GOOD = DEVICE_YAML.format(name="dev")
-NEXT = GOOD.count("\n") + 1
 ENTRY = {
     "id": "smoke/test_x.py::test_y",
     "reason": "why",
@@ -191,8 +189,7 @@ def test_an_entry_that_covers_a_required_suite_is_refused_on_a_gating_device(
 
 def test_a_loss_is_accepted_in_words_for_a_time(tmp_path: Path) -> None:
     entry = "lost_tests:\n  - id: integration/test_x.py::*\n    reason: split\n    added: 2026-11-01\n"
-    (tmp_path / "dev.yaml").write_text(f"{GOOD}{entry}    expires: 2026-11-03\n", encoding="utf-8")
-    (found,) = load_device(tmp_path / "dev.yaml").device.lost_tests
+    (found,) = loaded(tmp_path, f"{GOOD}{entry}    expires: 2026-11-03\n").lost_tests
     days = [found.is_valid(date(2026, 11, number)) for number in range(1, 5)]
     assert days == [True, True, True, False]
     assert found.matches("integration/test_x.py::two")

@@ -98,7 +98,7 @@ class GithubRuns:
 
 def _run(item: object, repository: str) -> WorkflowRun | None:
     """A run that somebody who may write to the repository started, or its schedule; None for any other."""
-    if not isinstance(item, dict) or item.get("event") not in ("schedule", "workflow_dispatch"):
+    if not isinstance(item, dict) or item.get("event") not in ("schedule", "workflow_dispatch", "repository_dispatch"):
         return None
     head = item.get("head_repository")
     number, title, attempt = item.get("id"), item.get("display_title"), item.get("run_attempt")

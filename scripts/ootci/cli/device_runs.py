@@ -104,7 +104,8 @@ def receive_command(
 
     A nightly is added when all its devices have reported, or four hours after its plan with those that did; later
     reports are added when they come. A run that has waited four hours for its runner is cancelled, and the device's
-    verdict is INFRA. Gets the newest nightly's documentation, too, for `ootci render`.
+    verdict is INFRA; a run of pull-request.yml is cancelled after six. Gets the newest nightly's documentation, too,
+    for `ootci render`.
 
     GITHUB_TOKEN needs `actions: write`.
     """

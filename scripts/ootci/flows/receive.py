@@ -31,14 +31,18 @@ from ootci.model.compat import Compat
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import parse, write, write_atomic
+from ootci.model.relay import RELAY_MINUTES
 from ootci.model.run import Run
 from ootci.stages.collect import not_started, unreadable
 
 NIGHTLY = "nightly.yml"
+PULL_REQUEST = "pull-request.yml"
 DEADLINE = timedelta(hours=4)
 """How long after its plan a nightly waits for devices, and a device for its runner."""
 WINDOW = timedelta(days=3)
 """How long after its plan late reports are accepted."""
+RELAY = timedelta(minutes=RELAY_MINUTES)
+"""How long PyTorch's relay waits for a pull request's result."""
 PLAN_LIMITS = Limits(archive=16 << 20, content=32 << 20)
 RUN_LIMITS = Limits(archive=256 << 20, entries=20_000, content=32 << 20)
 """A run.json of 20,000 tests has 7 MB; its artifact has every log, too."""
@@ -91,6 +95,8 @@ def receive(
 ) -> list[Received]:
     """Add what was reported of nightlies, the oldest first; cancel runs that have waited too long for their runner.
 
+    Those of pull requests, too: a machine that comes back begins with the newest nightly.
+
     A nightly that is not over delays the later ones, because the history accepts nightlies only in order. Returns those
     to which something was added.
 
@@ -99,6 +105,9 @@ def receive(
         HistoryCorrupt, HistoryConflict, Busy: see the history.
 
     """
+    for run in github.of(PULL_REQUEST, now - WINDOW):
+        if not run.is_over and now >= run.started_at + RELAY and _waiting_since(github, run):
+            _cancel(github, run, say)
     store = History(folders.history)
     device_runs: dict[str, WorkflowRun] = {}
     for run in sorted(github.of(DEVICE_RUN, now - WINDOW), key=lambda run: (run.created_at, run.number)):
@@ -237,17 +246,25 @@ def _offline_since(leg: WorkflowRun, night: _Night, github: GithubRuns, now: dat
     """
     if not leg.is_over and now < max(night.plan.created_at, leg.started_at) + DEADLINE:
         return None
-    jobs = github.jobs(leg)
-    waited = [job for job in jobs if job.never_began]
-    if not waited or any(job.is_running for job in jobs):
-        return None
-    if not leg.is_over:
-        say(f"{leg.title}: no runner took it; it is cancelled")
-        try:
-            github.cancel(leg)
-        except GithubRefused as error:
-            show_warning(f"{leg.title} is not cancelled", error)
-    return min(job.created_at for job in waited)
+    since = _waiting_since(github, leg)
+    if since is not None and not leg.is_over:
+        _cancel(github, leg, say)
+    return since
+
+
+def _waiting_since(github: GithubRuns, run: WorkflowRun) -> datetime | None:
+    """Since when a run has waited for a runner; None if one took it, or works on another of its jobs."""
+    jobs = github.jobs(run)
+    waited = [job.created_at for job in jobs if job.never_began]
+    return None if any(job.is_running for job in jobs) else min(waited, default=None)
+
+
+def _cancel(github: GithubRuns, run: WorkflowRun, say: Say) -> None:
+    say(f"{run.title}: no runner took it; it is cancelled")
+    try:
+        github.cancel(run)
+    except GithubRefused as error:
+        show_warning(f"{run.title} is not cancelled", error)
 
 
 def _take_predictions(plan: Plan, run: WorkflowRun, github: GithubRuns, own: Folders, say: Say) -> None:

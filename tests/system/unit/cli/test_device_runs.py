@@ -135,6 +135,17 @@ def test_a_runner_that_is_offline_holds_up_neither_the_page_nor_the_next_night(w
     assert world.verdicts()["two"] == reason.replace("-01 ", "-02 ")
 
 
+def test_pull_requests_are_not_tested_after_the_relay_has_given_up_on_them(world: World) -> None:
+    """A machine that comes back begins with the nightly."""
+    late, busy, new = (world.hub.add_run("pull-request.yml", event="repository_dispatch") for _ in range(3))
+    late.jobs.append(FakeJob(world.now, "completed", "success", 7))
+    busy.jobs.append(FakeJob(world.now, "in_progress", runner=8))
+    new.started_at += SOON
+    world.now += timedelta(hours=6)
+    assert world.received()["received"] == "no"
+    assert [run.conclusion for run in (late, busy, new)] == ["cancelled", None, None]
+
+
 def test_a_run_that_stays_queued_whatever_is_done_holds_up_no_night(world: World) -> None:
     world.nightly(0)
     stuck = world.hub.started("two")

@@ -147,7 +147,7 @@ def blocked_by(gate: Gate, rows: Sequence[DeviceRow]) -> Blocked | None:
     notes = {
         "No result": [f"{names.get(name, name)} ({why})" for name, why in gate.without_result.items()],
         "Overridden": [names.get(name, name) for name in gate.overridden],
-        "Predicted to break, not counted": [names.get(name, name) for name in gate.predicted],
+        "Break predicted, not counted": [names.get(name, name) for name in gate.predicted],
         "Only these devices were run": [names.get(name, name) for name in gate.alone],
     }
     return Blocked(
@@ -195,7 +195,7 @@ def groups_of(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
         group("Still broken", "failing", lambda row: of(*BROKEN)(row) and not row.verdict.is_new),
         group("Unstable", "flaky", of(VerdictName.UNSTABLE)),
         group("No result", "silent", of(VerdictName.NO_DATA, VerdictName.INFRA, VerdictName.NEVER_RAN)),
-        group("Predicted to break", "predicted", lambda row: row.is_predicted_to_break),
+        group("Predicted to break while paused", "predicted", lambda row: row.is_predicted_to_break),
         group("Tested on another PyTorch", "silent", lambda row: as_expected(row) and row.verdict.is_fallback),
         group("As expected", "ok", lambda row: as_expected(row) and not row.verdict.is_fallback, is_folded=True),
         group("Paused", "idle", of(VerdictName.PAUSED), is_folded=True),

@@ -77,7 +77,7 @@ def test_groups_hold_every_device_once_and_the_counts_add_up(front: Element) -> 
     found = groups(front)
     assert sorted(name for names in found.values() for name in names) == sorted(item.name for item in DEVICES)
     assert set(found["as-expected"]) == {"openreg", "cobalt", "ember", "lumen"}
-    assert found["predicted-to-break"] == ["halo"]
+    assert found["predicted-to-break-while-paused"] == ["halo"]
     assert set(found["no-result"]) == {"fjord", "garnet", "indigo"}
     box = front.one("section", class_="sum")
     told = {item.one("a").attributes["href"][1:]: int(item.one("b").text) for item in box.find("li")}
@@ -144,7 +144,7 @@ def test_whom_the_answer_does_not_count_is_named_below_it(sampled: Sample, tmp_p
     verdicts = sampled.verdicts.model_copy(update={"gate": gate})
     render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
     told = read(tmp_path / "site" / "index.html").one("section", class_="sum").one("p", class_="notes").text
-    for note in ("No result: Cobalt", "Overridden: Ember X1.", "Predicted to break, not counted: Borealis B2."):
+    for note in ("No result: Cobalt", "Overridden: Ember X1.", "Break predicted, not counted: Borealis B2."):
         assert note in told
 
 

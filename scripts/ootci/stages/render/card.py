@@ -166,7 +166,7 @@ def _headline(verdict: DeviceVerdict) -> str:
         return f"{many(verdict.new_failures, 'failure')} since the first run"
     if verdict.new_failures:
         return many(verdict.new_failures, "new failure")
-    return VERDICTS[verdict.verdict].word.capitalize()
+    return f"Stage: {verdict.broke_at}" if verdict.broke_at else VERDICTS[verdict.verdict].word.capitalize()
 
 
 def _again(run: Run) -> str | None:

@@ -13,6 +13,8 @@ MARGIN = 2
 """Room for the line's thickness above the highest value and below the lowest."""
 HATCH = 6
 """Distance of the lines of a hatching."""
+FORTNIGHT = 14
+"""Days."""
 
 Words = Callable[[float], str]
 
@@ -61,6 +63,13 @@ class Series:
         """The values that there are."""
         return [value for value in self.values if value is not None]
 
+    @property
+    def levels(self) -> list[float]:
+        """The median of each fortnight, which does not follow the noise of single nights."""
+        parts = (self.values[day : day + FORTNIGHT] for day in range(0, len(self.values), FORTNIGHT))
+        known = ([value for value in part if value is not None] for part in parts)
+        return [median_low(part) for part in known if part]
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -76,10 +85,10 @@ class Chart:
         words: the same in words.
         is_flat: whether there is only one day with a value, or each day since the first one has the same value and
             nothing is marked: the picture would show no more than ``newest``.
-        moves: the part of the height between the lowest and the highest value.
+        moves: the part of the height between the lowest and the highest level.
         known: how many days have a value.
         day: the width of a day.
-        values: of a large chart, where each day with a value begins, and its values in words.
+        values: where each day with a value begins, and its values in words; none in a small chart.
 
     """
 
@@ -129,7 +138,7 @@ def chart(
     """
     known = [place for place in range(len(days)) if any(item.values[place] is not None for item in series)]
     same = len({value for item in series for value in item.begun}) == 1
-    values = [value for item in series for value in item.known]
+    levels = [level for item in series for level in item.levels]
     return Chart(
         width=size.day * len(days),
         height=size.height,
@@ -141,11 +150,11 @@ def chart(
         newest=words(series[0].known[-1]),
         words=" ".join(_in_words(item, words, days) for item in series if item.known),
         is_flat=len(known) == 1 or (same and not (hatched or marks)),
-        moves=(max(values) - min(values)) / (axis.high - axis.low),
+        moves=(max(levels) - min(levels)) / (axis.high - axis.low),
         known=len(known),
         day=size.day,
         values=tuple((size.day * place, _of_day(series, place, words, days)) for place in known)
-        if size == LARGE
+        if size != SMALL
         else (),
     )
 

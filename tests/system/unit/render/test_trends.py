@@ -20,7 +20,7 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, VerdictName
-from ootci.stages.render.chart import LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
+from ootci.stages.render.chart import FORTNIGHT, LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
 from ootci.stages.render.pages.trends import sparks
 from ootci.stages.render.trend_series import DAYS, TrendDay, TrendSeries, number, trend
 
@@ -180,11 +180,18 @@ def test_a_device_with_nothing_but_gaps_has_no_values() -> None:
 
 
 def test_a_line_that_moves_little_is_told_in_words_only() -> None:
-    waits = (100, 110, 100, 150)
-    for count, drawn, spread in ((1, False, "on 1 day"), (2, False, "highest 1 m 50 s"), (4, True, "highest 2 m 30 s")):
-        begun = [night(number) - timedelta(seconds=waits[number]) for number in range(count)]
+    """A line is drawn for a level that moves, not for the noise of single nights."""
+    level, noise = [100] * FORTNIGHT, [150, 50] * (FORTNIGHT // 2)
+    for waits, drawn, spread in (
+        ([100], False, "on 1 day"),
+        (level + [110] * FORTNIGHT, False, "highest 1 m 50 s"),
+        (noise + noise, False, "highest 2 m 30 s"),
+        (level + [150] * FORTNIGHT, False, "highest 2 m 30 s"),
+        (level + [200] * FORTNIGHT, True, "highest 3 m 20 s"),
+    ):
+        begun = [night(number) - timedelta(seconds=wait) for number, wait in enumerate(waits)]
         runs = [run(number).model_copy(update={"queued_at": moment}) for number, moment in enumerate(begun)]
-        queue = sparks(days(runs, [plan(number) for number in range(count)]))[3]
+        queue = sparks(days(runs, [plan(number) for number in range(len(waits))]))[3]
         assert queue is not None
         assert (queue.chart is not None, queue.range) == (drawn, spread)
 

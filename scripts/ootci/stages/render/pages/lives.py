@@ -187,6 +187,7 @@ class Lives:
             "grid": self._grid,
             "in_words": in_words,
             "first_devices": _first_devices,
+            "by_nights": _by_nights,
         }
         self._found: dict[str, list[str]] = {}
         # By row: the newest night on which it was not passing, and on how many devices it fails now.
@@ -333,6 +334,14 @@ def nights_of_test(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: 
         if letter in _SEEN and (letter == FLAKY or {letter} != {*near}) and plan.id in pages
     }
     return tiled(grid.width, cells_of(told, grid, LOOKS, linked), in_words(letters))
+
+
+def _by_nights(tests: Sequence[TestLife]) -> list[list[TestLife]]:
+    """Tests with the same nights, error and notes on the same devices, at the place of the first of them."""
+    found: dict[tuple[DeviceLife, ...], list[TestLife]] = {}
+    for test in tests:
+        found.setdefault(test.devices, []).append(test)
+    return list(found.values())
 
 
 def _first_devices(test: TestLife) -> tuple[list[DeviceLife], list[DeviceLife]]:

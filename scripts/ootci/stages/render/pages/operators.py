@@ -77,7 +77,6 @@ FINE = " ".join(shown.key for shown in STATES.values() if shown.is_fine)
 """The CSS classes of cells that nobody has to look at, for the script that filters."""
 _CELLS = {shown.word[0]: shown.cell for shown in STATES.values()} | {".": Markup("<td></td>")}
 _FINE = {shown.word[0] for shown in STATES.values() if shown.is_fine} | {"."}
-ALWAYS_COUNTED = (S.NATIVE, S.FALLBACK, S.UNSUPPORTED, S.MISMATCH, S.CRASH)
 
 
 @dataclass(frozen=True)
@@ -251,7 +250,7 @@ def operators_page(maker: PageMaker, devices: Sequence[str], found: Mapping[str,
 def matrix_values(file: OperatorsFile | DeviceOperatorsFile) -> dict[str, object]:
     """What the template of a matrix needs besides the file."""
     used = {item.state for item in file.letters}
-    counted = [state for state in STATES if state in used or state in ALWAYS_COUNTED]
+    counted = [state for state in STATES if state in used]
     return {"states": STATES, "counted": counted, "fine": FINE, "cells": cells, "is_fine": is_fine}
 
 

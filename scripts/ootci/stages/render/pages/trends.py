@@ -20,8 +20,9 @@ from .published import Compact, api_file
 
 LOWEST_RATE = 0.95
 """A pass rate that never was lower is drawn from here, so that one failing test does not look like a collapse."""
-LEAST_MOVE = 0.25
-"""On the page of all devices, a line that moves by a smaller part of its chart's height is told in words only."""
+LEAST_MOVE = 0.35
+"""On the page of all devices, a line whose level moves by a smaller part of its chart's height is told in words
+only: the night to night noise of a queue is no trend."""
 _TOP = "../../../"
 
 
@@ -42,7 +43,7 @@ class TrendFile(Compact):
 
 @dataclass(frozen=True)
 class Spark:
-    """A small chart with its newest value and its range; ``chart`` is None where its line would look flat."""
+    """A small chart with its newest value and its range; ``chart`` is None where its level did not move."""
 
     chart: Chart | None
     words: str
@@ -56,8 +57,8 @@ def trends_page(maker: PageMaker, devices: Mapping[str, Sequence[TrendDay]]) -> 
     return maker.show(
         "trends/index.html",
         "trends.html",
-        first=day(planned - timedelta(days=DAYS - 1)) if planned else None,
-        last=day(planned) if planned else None,
+        first=planned - timedelta(days=DAYS - 1) if planned else None,
+        last=planned,
         least_move=LEAST_MOVE,
         rows={name: (_newest(days), sparks(days)) for name, days in devices.items()},
     )

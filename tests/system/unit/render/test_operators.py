@@ -14,6 +14,7 @@ from ootci.history.operators import OperatorState
 from ootci.stages.render.pages.operators import STATES
 
 MATRIX = "operators/index.html"
+NONE = "\N{EN DASH}"
 
 
 def row(table: Element, name: str) -> list[str]:
@@ -54,8 +55,8 @@ def test_every_device_is_counted_or_says_why_it_is_not(tables: list[Element]) ->
         *("Device", "Share of operators"),
         *("native", "passed", "fallback", "unsupported", "mismatch", "crash"),
     ]
-    assert row(summary, "OpenReg") == ["", "7", "–", "2", "–", "–", "–"]
-    assert row(summary, "Jasper DSP") == ["", "–", "7", "–", "–", "1", "1"]
+    assert row(summary, "OpenReg") == ["", "7", NONE, "2", NONE, NONE, NONE]
+    assert row(summary, "Jasper DSP") == ["", NONE, "7", NONE, NONE, "1", "1"]
     assert row(summary, "Cobalt Tensor Card") == ["", "OK the run has no suite ops"]
     assert row(summary, "Dune NPU") == ["", "BUILD BROKEN the run has no suite ops"]
     assert row(summary, "Fjord 400") == ["", "NO DATA no run"]

@@ -15,7 +15,7 @@ from ..links import TRENDS, device_path
 from ..page_maker import PageMaker
 from ..publish import File
 from ..trend_series import DAYS, TrendDay, TrendNight, TrendSeries, number
-from ..words import day, many
+from ..words import many
 from .published import Compact, api_file
 
 LOWEST_RATE = 0.95

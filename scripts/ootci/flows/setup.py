@@ -90,7 +90,8 @@ def steps(
             (f"runner {', '.join(labels)}", "settings/actions/runners", partial(_runner, repository, settings, labels))
             for labels in _machines(devices)
         ),
-        ("relay", "settings/installations", partial(_relay, settings)),
+        ("PyPI", "settings/environments", partial(_elsewhere, repository, settings, "OOTCI_PUBLISH", _PUBLISHER)),
+        ("relay", "settings/installations", partial(_elsewhere, repository, settings, "OOTCI_RELAY_URL", _ALLOW_LIST)),
     )
     found = []
     for what, page, check in checks:
@@ -282,7 +283,12 @@ def _within(found: object, key: str) -> object:
     return found.get(key) if isinstance(found, dict) else None
 
 
-def _relay(settings: GithubSettings) -> Step:
-    if not _variables(settings).get("OOTCI_RELAY_URL", "").strip():
-        return _off(f"{OPTIONAL}; OOTCI_RELAY_URL is not set")
-    return _unclear("ask the relay's maintainers whether this repository is on their allow list; see its GitHub App")
+_PUBLISHER = "see on PyPI whether release.yml is a trusted publisher of the project, with the environment pypi"
+_ALLOW_LIST = "ask the relay's maintainers whether this repository is on their allow list; see its GitHub App"
+
+
+def _elsewhere(repository: GithubRepository, settings: GithubSettings, variable: str, unclear: str) -> Step:
+    """What a variable turns on, and somebody else has to allow."""
+    (setting,) = (one for one in of_kind(Kind.VARIABLE) if one.name == variable)
+    is_on = _variable(repository, settings, setting).state is State.DONE
+    return _unclear(unclear) if is_on else _off(f"{OPTIONAL}; see {variable}")

@@ -66,7 +66,7 @@ def _checked(ootci: Tool, folder: Path, hub: FakeSettings, code: int = 3) -> dic
 
 def test_everything_that_is_set_up_is_done_or_off(ootci: Tool, tmp_path: Path, operated: FakeSettings) -> None:
     told = _checked(ootci, tmp_path, operated, code=0)
-    off = {one.name for one in of_kind(Kind.VARIABLE)} | {"relay"}
+    off = {one.name for one in of_kind(Kind.VARIABLE)} | {"relay", "PyPI"}
     assert {step: state for step, (state, _, _) in told.items() if state != "done"} == dict.fromkeys(off, "off")
     assert {page for _, _, page in told.values()} == {""}
     assert {asked.partition(" ")[0] for asked in operated.asked} == {"GET"}
@@ -179,13 +179,18 @@ def test_an_older_protection_of_the_default_branch_cannot_be_told(
     assert _checked(ootci, tmp_path, operated)["rules for the default branch"][0] == "cannot tell"
 
 
-def test_a_relay_s_allow_list_cannot_be_told(ootci: Tool, tmp_path: Path, operated: FakeSettings) -> None:
-    address = {"name": "OOTCI_RELAY_URL", "value": "https://relay.example/"}
+@pytest.mark.parametrize(
+    ("variable", "value", "step"),
+    [("OOTCI_RELAY_URL", "https://relay.example/", "relay"), ("OOTCI_PUBLISH", "pypi", "PyPI")],
+)
+def test_what_somebody_else_has_to_allow_cannot_be_told(
+    ootci: Tool, tmp_path: Path, operated: FakeSettings, variable: str, value: str, step: str
+) -> None:
+    address = {"name": variable, "value": value}
     others = [{"name": f"V{number}", "value": ""} for number in range(40)]
     operated.settings["/actions/organization-variables"] = [*others, address]
     found = _checked(ootci, tmp_path, operated)
-    assert found["OOTCI_RELAY_URL"][0] == "done"
-    assert found["relay"][0] == "cannot tell"
+    assert (found[variable][0], found[step][0]) == ("done", "cannot tell")
 
 
 def test_runners_and_secrets_are_those_that_the_device_files_name(
@@ -217,7 +222,7 @@ def test_the_text_ends_with_the_count_of_each_state(ootci: Tool, tmp_path: Path,
     register(tmp_path)
     env = {**operated.environment, "GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": REPOSITORY}
     ran = ootci("setup", "--check", cwd=tmp_path, env=env)
-    assert ran.out.splitlines()[-1] == "14 done, 0 not done, 0 cannot tell, 6 off"
+    assert ran.out.splitlines()[-1] == "14 done, 0 not done, 0 cannot tell, 7 off"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,6 @@ from ootci.stages.plan import NotDue
     help="Plan for a pull request of PyTorch instead: its number, or what the relay delivered (--payload).",
 )
 @payload_option
-@click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
 @path_option(
     "--durations-from", text="A durations.json of `ootci collect --durations-to`, for devices without a history here."
 )
@@ -66,7 +65,6 @@ def plan_command(
     torch: str | None,
     pull_request: str | None,
     payload: Path | None,
-    plan_suffix: str | None,
     durations_from: Path | None,
     if_due: Path | None,
     github_output: Path | None,
@@ -98,7 +96,6 @@ def plan_command(
                 chosen=chosen,
                 torch=torch,
                 proposed=partial(proposed, pull_request, payload) if pull_request else None,
-                suffix=plan_suffix,
                 if_due=if_due,
             )
         except NotDue as reason:

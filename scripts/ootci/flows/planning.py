@@ -29,7 +29,6 @@ def make_plan(
     installed: TorchRequest | None = None,
     also: bool = False,
     proposed: Callable[[], Proposed] | None = None,
-    suffix: str | None = None,
     if_due: Path | None = None,
 ) -> Plan:
     """Decide which devices run on which torch; writes plan.json.
@@ -37,14 +36,13 @@ def make_plan(
     Args:
         chosen, torch, installed, also: as in :class:`ootci.flows.nightly.Night`.
         proposed: gives what is tested instead of a nightly.
-        suffix: makes the plan's id unique within a day.
         if_due: the plan of the last scheduled nightly, or where it will be; None plans whatever was before.
 
     Raises:
         NotDue: there is no new nightly since that one; nothing is written.
 
     """
-    trigger, found_suffix = _github_trigger()
+    trigger, suffix = _github_trigger()
     with progress.step("plan: looking for torch"):
         planned = plan(
             registry,
@@ -54,7 +52,7 @@ def make_plan(
             also=also,
             now=clock(),
             trigger=trigger,
-            suffix=suffix or found_suffix,
+            suffix=suffix,
             history=History(folders.history),
             proposed=proposed() if proposed else None,
             say=progress.say,

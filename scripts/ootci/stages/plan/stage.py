@@ -173,6 +173,6 @@ def _checked(suffix: str | None) -> str | None:
     # The plan's id is used in file names and in GITHUB_OUTPUT.
     if suffix and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", suffix):
         raise BadOption(
-            f"`{suffix}` cannot be part of a plan's id", where="--plan-suffix", fix="use letters, digits, - and _ only"
+            f"`{suffix}` cannot be part of a plan's id", where="GITHUB_RUN_ID", fix="use letters, digits, - and _ only"
         )
     return suffix

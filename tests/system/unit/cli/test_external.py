@@ -78,10 +78,11 @@ def report(hours: float, device: str = "away") -> Run:
     )
 
 
-def night(ootci: Tool, folder: Path, suffix: str = "one", **variables: str) -> Ran:
+def night(ootci: Tool, folder: Path, run_id: str = "one", **variables: str) -> Ran:
     """A nightly as the workflow makes it, without its pages; gives what `ootci external` said."""
     env = {**OFFLINE, **variables}
-    planned = ootci("plan", "--plan-suffix", suffix, "--github-output", "outputs", cwd=folder, env=env)
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": run_id}
+    planned = ootci("plan", "--github-output", "outputs", cwd=folder, env={**env, **github})
     assert planned.code == 0, planned.err
     said: Ran = ootci("external", cwd=folder, env=env)
     assert said.code == 0

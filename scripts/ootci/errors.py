@@ -368,7 +368,7 @@ class RelayRefused(InputError):
 class RelayOutOfOrder(RelayRefused):
     id = "RELAY-004"
     meaning = "The relay refuses a report because of what came before it, or did not come before it."
-    remedy = "Report `in_progress` once and then `completed` once. What was reported already needs nothing."
+    remedy = "Report `in_progress` once and, within six hours, `completed` once. What was reported needs nothing more."
 
 
 class RelayUnreachable(InfrastructureError):

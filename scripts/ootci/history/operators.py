@@ -111,7 +111,7 @@ def operators_of(outcomes: Iterable[Outcome]) -> OperatorsOfRun:
     """The result of each operator, by the tests of a run; other tests are passed over."""
     found: dict[str, dict[Column, Tested]] = {}
     for outcome in outcomes:
-        place = _place(outcome) if outcome.suite == SUITE else None
+        place = _place(outcome.id) if outcome.suite == SUITE else None
         if place is not None:
             name, column = place
             found.setdefault(name, {})[column] = Tested(state_of(outcome), outcome.message)
@@ -128,9 +128,15 @@ def state_of(outcome: Outcome) -> OperatorState:
     return _WAYS[outcome.ran] if outcome.outcome is OutcomeName.PASSED else _STATES[outcome.outcome]
 
 
-def _place(outcome: Outcome) -> tuple[str, Column] | None:
+def operator_of(test_id: str) -> tuple[str, str] | None:
+    """The operator and the dtype of a test of results forward; None for any other test."""
+    place = _place(test_id)
+    return (place[0], place[1].dtype) if place is not None and place[1].kind == "forward" else None
+
+
+def _place(test_id: str) -> tuple[str, Column] | None:
     """The operator and the column of a test, if it is of an operator."""
-    named = _TEST.fullmatch(outcome.id)
+    named = _TEST.fullmatch(test_id)
     if named is None or named["kind"] not in KINDS:
         return None
     return intern(named["name"]), Column(named["kind"], named["dtype"] or "")

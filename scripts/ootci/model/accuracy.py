@@ -19,7 +19,7 @@ class Accuracy:
     An error is null where an infinity or NaN was given for a number.
     """
 
-    results: Annotated[int, Field(ge=1)]
+    results: Annotated[int, Field(ge=1, le=10**15)]
     """Numbers that were measured."""
     device_largest: Error | None
     """The device's largest error."""

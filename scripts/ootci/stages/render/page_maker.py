@@ -29,7 +29,7 @@ from .nights import before_words, in_words
 from .permalinks import canonical
 from .status import CHANGES, KNOWN, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, many, moment, short_day
+from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, many, moment, short_day, ulp_words
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -236,6 +236,7 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "torch_issue": torch_issue,
     "cluster_page": cluster_path,
     "changed": changed,
+    "ulp": ulp_words,
     "commit_page": pytorch_commit,
     "handle_page": github_handle,
     "top": from_top,

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
+from ootci.history.accuracy import accuracy_nights
 from ootci.history.ever_failed import NIGHTS, ever_failed
 from ootci.history.named import named_failures
 from ootci.history.operators import SUITE as OPERATORS_SUITE
@@ -32,6 +33,7 @@ from .links import cluster_path, device_path
 from .machines import machine_files
 from .method import method_page
 from .page_maker import PageMaker, with_style
+from .pages.accuracy import DeviceAccuracyFile, accuracy_file, accuracy_page
 from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
@@ -202,8 +204,7 @@ class _Pages:
         found = self._verdicts.predicted
         own = (judged.run, judged.path) if judged is not None else None
         others = [(item, self._run_of(item)) for item in self._verdicts.also if item.device == name]
-        support = support_of(device, verdict, own, others, found.of(name) if found else None)
-        self._support[name] = support
+        support = self._support[name] = support_of(device, verdict, own, others, found.of(name) if found else None)
         shown = device_page(
             device,
             verdict,
@@ -220,21 +221,27 @@ class _Pages:
         lately = self._lately(name, nights) if pages else None
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests else None
+        errors = self._accuracy(device, nights)
         values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
-        yield self._pages.show(device_path(name), "device.html", page=shown, **values)
+        yield self._pages.show(device_path(name), "device.html", page=shown, accuracy=errors, **values)
+        yield from accuracy_page(self._pages, errors)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
         findings = shown.run.findings if shown.run is not None else ()
         yield api_file(f"findings/{name}.json", FindingsFile(device=name, run_id=verdict.run_id, findings=findings))
         yield runs_file(name, pages, self._plans)
-        runs = {plan_id: page.run for plan_id, page in counting.items()}
-        days = trend(device, verdict, self._nightlies, runs, self._pages.runs[name], self._verdicts.planned_at)
+        days = trend(device, verdict, self._nightlies, heads, self._pages.runs[name], self._verdicts.planned_at)
         self._trends[name] = days
         yield from device_trends_page(self._pages, name, days)
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
         yield from of_runs.files()
         yield from self._of_withdrawn(name, of_runs)
         yield of_runs.rows()
+
+    def _accuracy(self, device: Device, nights: ParityNights) -> DeviceAccuracyFile:
+        newest_first = ((plan, run) for plan, run, _ in reversed(nights))
+        found = accuracy_nights(self._history, newest_first, device.bad_ranges)
+        return accuracy_file(device.name, found, self._pages.runs[device.name])
 
     def _of_withdrawn(self, name: str, pages: RunPages) -> Iterator[File]:
         """The pages of a device's runs of withdrawn nightlies."""

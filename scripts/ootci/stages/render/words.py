@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timezone
 from functools import lru_cache
 
@@ -50,6 +51,15 @@ def ago(value: datetime, now: datetime) -> str:
 def many(count: int, one: str, more: str | None = None) -> str:
     """A number with its noun: ``1 night``, ``3 nights``, ``1,204 tests``."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def ulp_words(error: float | None) -> str:
+    """An error in units in the last place: ``0.5``, ``37``, ``1.3e8``; ``∞`` for an infinity or NaN."""
+    if error is None or math.isinf(error):
+        return "∞"
+    if error < 1_000_000:
+        return f"{error:,.0f}" if error >= 10 else f"{error:.2g}"
+    return f"{error:.1e}".replace("e+0", "e").replace("e+", "e")
 
 
 def new_failures(count: int, *, is_first: bool) -> str:

@@ -1,13 +1,26 @@
-"""The errors of results in units in the last place: of known numbers, and of operators of a device."""
+"""The errors of results in units in the last place: of known numbers, of real operators, and as pages show them."""
 
 from __future__ import annotations
 
 import json
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_suites import SUITES, DevicePython, read_events
+from unit.render.pages import read
+from unit.samples import build, device, night, plan
+
+from ootci.history.store import History
+from ootci.model.plan import PlannedSuite
+from ootci.model.record import write
+from ootci.model.verdict import VerdictName
+from ootci.model.workspace import RunFolder
+from ootci.stages.collect import collect
+from ootci.stages.judge import judge
+from ootci.stages.render import render
 
 pytestmark = pytest.mark.torch
 
@@ -117,6 +130,7 @@ def test_errors_of_known_numbers(found: dict[str, object], case: str) -> None:
     assert found[case] == FOUND[case][1]
 
 
+STAGE = ("stage_start", "stage_end")
 EXACT, BAD = "ops/test_forward.py::test_forward[mul-float32]", "ops/test_forward.py::test_forward[exp-float32]"
 INEXACT = """
 import sys
@@ -141,19 +155,53 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("device", ["whole", "inexact"])
-def test_a_relative_error_within_the_tolerance_is_measured(
-    forking_ops: DevicePython, tmp_path: Path, device: str
-) -> None:
-    log = tmp_path / "events.jsonl"
-    done = forking_ops("-c", INEXACT, device, EXACT, BAD, "--device", "openreg", "-q", f"--events={log}")
-    ends: dict[str, Any] = {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
-    assert [ends[name]["outcome"] for name in (EXACT, BAD)] == ["passed", "passed"], done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def logs(forking_ops: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The event logs of the reference device, and of one whose `exp` is off by 0.001 %."""
+    folder = tmp_path_factory.mktemp("logs")
+    found = {name: folder / f"{name}.jsonl" for name in ("whole", "inexact")}
+    for name, log in found.items():
+        done = forking_ops("-c", INEXACT, name, EXACT, BAD, "--device", "openreg", "-q", f"--events={log}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    return found
+
+
+@pytest.mark.parametrize("device_name", ["whole", "inexact"])
+def test_a_relative_error_within_the_tolerance_is_measured(logs: dict[str, Path], device_name: str) -> None:
+    ends: dict[str, Any] = {
+        event["id"]: event for event in read_events(logs[device_name]) if event["event"] == "test_end"
+    }
+    assert [ends[name]["outcome"] for name in (EXACT, BAD)] == ["passed", "passed"]
     exact, bad = (ends[name]["measured"] for name in (EXACT, BAD))
     assert exact["results"] > 100
     assert exact["device_largest"] == exact["cpu_largest"] == 0.5
     assert bad["cpu_largest"] <= 2
-    if device == "whole":
+    if device_name == "whole":
         assert bad["device_largest"] == bad["cpu_largest"]
     else:
         assert 50 <= bad["device_typical"] <= bad["device_largest"] <= 200
+
+
+def test_the_page_names_an_error_that_grew_and_the_verdict_stays(logs: dict[str, Path], tmp_path: Path) -> None:
+    registry = (device(suites=[{"name": "ops"}]),)
+    history = History(tmp_path / "data")
+    for number in range(5):
+        planned = plan(number, suites=(PlannedSuite(name="ops"),))
+        folder = RunFolder(tmp_path / str(number))
+        folder.path.mkdir()
+        write(build(number), folder.build)
+        ran = [{"event": kind, "stage": stage, "status": "passed"} for stage in ("import", "check") for kind in STAGE]
+        lines = [json.dumps(event) for event in [*ran, {"event": STAGE[0], "stage": "ops"}]]
+        told = logs["whole" if number < 3 else "inexact"].read_text(encoding="utf-8").splitlines()
+        end = json.dumps({"event": STAGE[1], "stage": "ops", "status": "passed"})
+        folder.events.write_text("\n".join([*lines, *told, end, ""]), encoding="utf-8")
+        history.append_plan(planned)
+        history.append_run(collect(registry[0].device, planned, folder, now=night(number) + timedelta(hours=1)))
+    verdicts = judge(registry, history, night(4) + timedelta(hours=2))
+    assert verdicts.devices[0].verdict is VerdictName.OK, verdicts.devices[0].reason
+    render(registry, history, verdicts, tmp_path / "site")
+    page = read(tmp_path / "site" / "d" / "dev" / "accuracy" / "index.html")
+    (line,) = page.one("section", aria_labelledby="worse").find("li")
+    assert re.fullmatch(rf"exp float32, from [\d.]+ to \d+ ulp since {night(3):%Y-%m-%d}", line.text)
+    assert f"accuracy worse {line.text}" in read(tmp_path / "site" / "d" / "dev" / "index.html").text
+    assert page.one("tbody").find("tr")[0].find("th")[0].text == "exp"

@@ -13,6 +13,7 @@ from unit.samples import whole_runs
 from ootci.history.expectations import review_known, review_unsupported
 from ootci.history.store import History
 from ootci.history.stored import stored
+from ootci.model.accuracy import Accuracy
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import Capability
 from ootci.model.cluster import Cause, Cluster, Signature, Streak
@@ -98,6 +99,7 @@ def _outcomes(text: str) -> tuple[Outcome, ...]:
             suite="ops",
             outcome=OUTCOMES[number % len(OUTCOMES)],
             message=f"{number}{text}",
+            accuracy=Accuracy(10**15, [None, 1e300][number % 2], 1e300, 0.0, None),
         )
         for number in range(10)
     )

@@ -40,6 +40,7 @@ PAGES = {
     "trends.html": "trends/index.html",
     "operators.html": "operators/index.html",
     "device-operators.html": "operators/jasper/index.html",
+    "device-accuracy.html": "d/jasper/accuracy/index.html",
     "registry.html": "devices/index.html",
     "add.html": "devices/add/index.html",
     "badges.html": "badge/index.html",

@@ -14,7 +14,9 @@ from unit.render.sample import BAD_RANGE, NOW, Sample
 from unit.render.sample_clusters import mark
 from unit.render.sample_runs import run
 
+from ootci.history.accuracy import Growth
 from ootci.history.stored import stored
+from ootci.model.accuracy import Accuracy
 from ootci.model.capability import Capability
 from ootci.model.cluster import Streak
 from ootci.model.device import KnownFailure, Unsupported
@@ -33,6 +35,7 @@ from ootci.model.verdict import (
 from ootci.resources import dashboard_folder
 from ootci.stages.render.device_view import device_page, run_pages
 from ootci.stages.render.page_maker import page, templates
+from ootci.stages.render.pages.accuracy import DeviceAccuracyFile, OperatorAccuracy, accuracy_file
 from ootci.stages.render.pages.operators import device_coverage
 
 DEVICE = 5 * 1024 * 1024
@@ -128,6 +131,13 @@ def worst_plan(honest: Plan, device: str, text: str) -> Plan:
     return honest.model_copy(update={"runs": tuple(runs)})
 
 
+def worst_accuracy() -> DeviceAccuracyFile:
+    growth = Growth(since=NOW.date(), plan_id="x", before=999_999.0)
+    errors = Accuracy(10**15, 1e300, 1e300, 0.0, 0.0)
+    row = OperatorAccuracy(operator="x" * 80, dtype="x" * 20, errors=errors, growth=growth)
+    return accuracy_file("borealis", (), {}).model_copy(update={"operators": (row,) * 3_000})
+
+
 @pytest.mark.parametrize("text", [QUOTES, BACKWARDS, LETTERS], ids=["quotes", "backwards", "letters"])
 def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     honest = run("borealis", 13, VerdictName.REGRESSED)
@@ -170,7 +180,8 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     content = page(
         environment,
         "device.html",
-        {"page": shown, "coverage": coverage, "support": (), **dict.fromkeys(("lately", "parity", "readiness"))}
+        {"page": shown, "coverage": coverage, "accuracy": worst_accuracy(), "support": ()}
+        | dict.fromkeys(("lately", "parity", "readiness"))
         | {"root": "../../", "here": "device.html"},
     )
     sections = "; ".join(f"{part[:24]!r} {len(part.encode())}" for part in re.split("<h[23][ >]", content.decode()))
@@ -182,6 +193,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
         "stages",
         "suites",
         "operators",
+        "accuracy",
         "others",
         "changes",
         "nights",

@@ -9,6 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 from ootci.model.schema import schema_text
 from ootci.model.verdict import Verdicts
 
+from .accuracy import DeviceAccuracyFile
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
 from .compat import CompatFile, SymbolsFile
@@ -73,6 +74,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("trends", TrendFile, "The last three months of {}: counts and durations.", "trends"),
     Kind("device_operators", DeviceOperatorsFile, "The result of every operator and dtype on {}.", "operators"),
+    Kind("accuracy", DeviceAccuracyFile, "The errors of every operator and dtype on {}.", "accuracy"),
     Kind("device_parity", DeviceParityFile),
     Kind("run", RunFile),
     Kind("rows", RowsFile),

@@ -45,6 +45,7 @@ PAGES = (
     "t/integration/test_views/index.html",
     "trends/index.html",
     "d/cobalt/trends/index.html",
+    "d/cobalt/runs/index.html",
     "devices/index.html",
     "devices/add/index.html",
     "badge/index.html",
@@ -279,6 +280,20 @@ def test_the_missing_page_has_its_looks_at_any_depth(browser: Browser, sites: Si
         assert seen.page.inner_text("h1") == "Page not found"
         assert seen.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent')")
         assert [text for text in seen.complaints if "404" not in text] == []
+
+
+@pytest.mark.parametrize("run", ["1999-01-01", "1999-01-01/attempt-2"])
+def test_the_address_of_a_run_without_a_page_leads_to_the_list_of_its_devices_runs(
+    browser: Browser, sites: Sites, run: str
+) -> None:
+    base = sites.address("http", "sample")
+    with browser.new_context() as context:
+        page = visit(context, f"{base}d/cobalt/{run}/").page
+        page.wait_for_url(f"{base}d/cobalt/runs/index.html#{run}")
+        assert "runs" in page.inner_text("h1")
+        assert page.goto(f"{base}d/gone/{run}/")
+        page.wait_for_url(f"{base}d/gone/runs/index.html#{run}")
+        assert page.inner_text("h1") == "Page not found"
 
 
 @pytest.mark.parametrize("name", ["trends/index.html", "d/cobalt/trends/index.html"])

@@ -16,7 +16,7 @@ from ootci.model.verdict import DeviceVerdict
 
 from .card import Card, card
 from .changes import ChangeGroup, change_groups
-from .links import device_path, folder_name
+from .links import RUNS, device_path, folder_name
 from .nights import NightsOf, night_grid
 from .run_view import RunView, run_view
 
@@ -31,6 +31,7 @@ class RunPage:
         stored: the attempt, as the history keeps it.
         folder: its folder, relative to the device's.
         latest: whether it is the attempt that counts for its nightly.
+        is_listed: whether it has no page of its own any more, only a row in the list of the device's runs.
         unsettled_rows: failing tests that are not counted against the device, see :mod:`ootci.history.parity`.
 
     """
@@ -38,6 +39,7 @@ class RunPage:
     stored: StoredRun
     folder: str
     latest: bool
+    is_listed: bool = False
     unsettled_rows: Sequence[int] = ()
 
     @property
@@ -51,9 +53,14 @@ class RunPage:
         return self.stored.head
 
     @property
+    def below(self) -> str:
+        """Address of the page, or of the row, from the device's folder."""
+        return f"{RUNS}/index.html#{self.folder}" if self.is_listed else f"{self.folder}/index.html"
+
+    @property
     def path(self) -> str:
-        """Address of the page, from the top."""
-        return device_path(self.run.device, self.folder)
+        """Its address from the top."""
+        return device_path(self.run.device).replace("index.html", self.below)
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ def device_page(
     ranges = (bad_range(device.bad_ranges, night.date) for night in verdict.history)
     # Without anything before it, no test of a run is new or changed.
     changed = () if verdict.is_first else verdict.changes
-    hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
+    hrefs = {plan_id: counting.below for plan_id, counting in by_nightly(pages).items()}
     grid = night_grid((night.plan_id, night.date) for night in verdict.history[-NIGHTS:])
     return DevicePage(
         device=device,

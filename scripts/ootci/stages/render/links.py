@@ -15,7 +15,9 @@ LATEST = "latest"
 TRENDS = "trends"
 """The folder in which a device's last months are shown."""
 ACCURACY = "accuracy"
-"""The folder in which its operators' errors are shown. No nightly's folder has one of these names."""
+"""The folder in which its operators' errors are shown."""
+RUNS = "runs"
+"""The folder in which all runs of a device are listed. No nightly's folder has one of these names."""
 
 _ISSUE_OF_TORCH = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/[0-9]{1,9}")
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
@@ -76,6 +78,6 @@ def nightly_path(plan_id: str) -> str:
 
 def folder_name(plan_id: str) -> str:
     """A folder for a nightly's pages: its id, or a digest where the id could not be a folder."""
-    if _FOLDER.fullmatch(plan_id) and plan_id not in (LATEST, TRENDS, ACCURACY):
+    if _FOLDER.fullmatch(plan_id) and plan_id not in (LATEST, TRENDS, ACCURACY, RUNS):
         return plan_id
     return f"night-{hashlib.sha256(plan_id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

@@ -141,11 +141,11 @@ def page(environment: Environment, template: str, values: Mapping[str, object]) 
     return _with_used_symbols(environment.get_template(template).render(values)).encode("utf-8")
 
 
-def with_style(path: Path) -> dict[str, str]:
-    """A style in the page itself, and its hash for the content security policy."""
-    style = path.read_text(encoding="utf-8")
-    source = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    return {"style": Markup(style), "style_hash": f"sha256-{source}"}  # noqa: S704 (it is our own)
+def in_the_page(name: str, path: Path) -> dict[str, str]:
+    """A style or script in the page itself, and its hash for the content security policy."""
+    text = path.read_text(encoding="utf-8")
+    source = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return {name: Markup(text), f"{name}_hash": f"sha256-{source}"}  # noqa: S704 (it is our own)
 
 
 def _with_used_symbols(text: str) -> str:

@@ -32,7 +32,7 @@ from .link_pictures import link_pictures
 from .links import cluster_path, device_path
 from .machines import machine_files
 from .method import method_page
-from .page_maker import PageMaker, with_style
+from .page_maker import PageMaker, in_the_page
 from .pages.accuracy import DeviceAccuracyFile, accuracy_file, accuracy_page
 from .pages.add import add_page
 from .pages.board import board
@@ -65,8 +65,8 @@ from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
 from .pages.past_errors import DeviceFailures, Names
 from .pages.published import api_file
 from .pages.registry import registry_page
-from .pages.run_files import runs_file
-from .pages.runs import RunPages
+from .pages.run_files import runs_files
+from .pages.runs import RunPages, with_listed
 from .pages.support import SupportCell, support_of, support_page
 from .pages.test_nights import TestNights, recent_failures
 from .pages.trends import device_trends_page, trends_page
@@ -179,7 +179,7 @@ class _Pages:
 
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
-        pages, nights = self._runs(device)
+        pages, nights = self._runs(device, verdict)
         counting = by_nightly(pages)
         if own_tests := device_parity(name, nights):
             self._parity[name] = own_tests
@@ -229,7 +229,7 @@ class _Pages:
         yield from device_operators_page(self._pages, operators, coverage)
         findings = shown.run.findings if shown.run is not None else ()
         yield api_file(f"findings/{name}.json", FindingsFile(device=name, run_id=verdict.run_id, findings=findings))
-        yield runs_file(name, pages, self._plans)
+        yield from runs_files(self._pages, device, verdict, pages, self._plans)
         days = trend(device, verdict, self._nightlies, heads, self._pages.runs[name], self._verdicts.planned_at)
         self._trends[name] = days
         yield from device_trends_page(self._pages, name, days)
@@ -263,9 +263,9 @@ class _Pages:
         runs = reversed(self._history.stored_runs(other.run_as))
         return next((run.head for run in runs if run.head.id == other.run_id), None)
 
-    def _runs(self, device: Device) -> tuple[tuple[RunPage, ...], ParityNights]:
+    def _runs(self, device: Device, verdict: DeviceVerdict) -> tuple[tuple[RunPage, ...], ParityNights]:
         """The page of each of a device's runs, and each night's counts of PyTorch's own tests."""
-        pages = run_pages(self._history.stored_runs(device.name))
+        pages = with_listed(run_pages(self._history.stored_runs(device.name)), verdict, self._plans)
         counting = by_nightly(pages)
         told = ((plan, counting[plan.id].stored) for plan in self._nightlies if plan.id in counting)
         nights = tuple(parity_nights(told, device.bad_ranges))
@@ -318,7 +318,9 @@ class _Pages:
         yield diff_page(self._pages, self._newest)
         yield method_page(self._pages)
         yield from health_page(self._pages, self._nightlies, self._reports)
-        yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))
+        static = self._looks / STATIC
+        own = in_the_page("style", static / "style.css") | in_the_page("script", static / "moved.js")
+        yield self._pages.show("404.html", "404.html", **own)
 
 
 def _never_held(nights: ParityNights) -> frozenset[int]:

@@ -37,6 +37,7 @@ PAGES = {
     "lives.html": "t/index.html",
     "life.html": "t/integration/test_views/index.html",
     "device-trends.html": "d/cobalt/trends/index.html",
+    "device-runs.html": "d/cobalt/runs/index.html",
     "trends.html": "trends/index.html",
     "operators.html": "operators/index.html",
     "device-operators.html": "operators/jasper/index.html",

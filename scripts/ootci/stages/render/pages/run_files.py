@@ -15,18 +15,21 @@ from ootci.history.states import painted, row_text
 from ootci.history.stored import StoredRun
 from ootci.history.tables import TestTable
 from ootci.model.build import AnyStage, PluginBuild, StageStatus
-from ootci.model.outcome import Counts, OutcomeName
+from ootci.model.device import Device
+from ootci.model.outcome import Counts, OutcomeName, PassRate
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
 from ootci.model.run import Environment, Run, SuiteReport
 from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from ..device_view import RunPage
-from ..links import folder_name
+from ..facts import torch_view
+from ..links import RUNS, device_path, folder_name
+from ..page_maker import PageMaker
 from ..publish import File
 from .published import SCHEMA_VERSION, Compact, Published, api_file
 
-RUNS = "runs"
 TESTS = "tests"
 ROWS = "rows.json"
 TESTS_EACH = 4096
@@ -46,13 +49,21 @@ class RunEntry(Record):
     """Whether it is the last attempt of its nightly, which is the one that counts."""
     started_at: Time
     """When the first stage started."""
+    verdict: VerdictName | None
+    """The verdict on the nightly, where the attempt counts and the device was judged by it."""
+    pass_rate: PassRate
+    """How many of the executed tests passed."""
+    torch: str | None
+    """The version of torch that was tested."""
+    instead_of: str | None
+    """The torch that was requested, where another one was tested."""
     path: str
     """Address of its file."""
     page: str
-    """Address of its page."""
+    """Address of its page, or of its row in the list of the device's runs."""
 
 
-class RunsFile(Published):
+class RunsFile(Compact):
     """runs/<device>.json: every attempt of a device."""
 
     device: str
@@ -227,21 +238,33 @@ def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]
     return sorted(pages, key=age)
 
 
-def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> File:
-    """The list of a device's attempts, oldest nightly first."""
-    entries = (
-        RunEntry(
-            id=page.run.id,
-            plan_id=page.run.plan_id,
-            attempt=page.run.attempt,
-            counts=page.latest,
-            started_at=page.run.started_at,
-            path=run_path(page.run).removeprefix(f"{RUNS}/"),
-            page=f"../../../{page.path}",
-        )
-        for page in by_age(pages, plans)
+def runs_files(
+    maker: PageMaker, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage], plans: Mapping[str, Plan]
+) -> Iterator[File]:
+    """The list of a device's attempts, oldest nightly first: the page and its file."""
+    verdicts = {night.run_id: night.verdict for night in verdict.history}
+    runs = tuple(_entry(page, verdicts.get(page.run.id) if page.latest else None) for page in by_age(pages, plans))
+    file = RunsFile(device=device.name, runs=runs)
+    yield api_file(f"{RUNS}/{device.name}.json", file)
+    yield maker.show(device_path(device.name, RUNS), "device_runs.html", device=device, page=file)
+
+
+def _entry(page: RunPage, verdict: VerdictName | None) -> RunEntry:
+    run = page.run
+    torch = torch_view(run.torch_request, run.torch)
+    return RunEntry(
+        id=run.id,
+        plan_id=run.plan_id,
+        attempt=run.attempt,
+        counts=page.latest,
+        started_at=run.started_at,
+        verdict=verdict,
+        pass_rate=page.stored.counts().pass_rate,
+        torch=torch.version,
+        instead_of=run.torch_request.wanted if torch.marker else None,
+        path=run_path(run).removeprefix(f"{RUNS}/"),
+        page=f"../../../{page.path}",
     )
-    return api_file(f"{RUNS}/{device}.json", RunsFile(device=device, runs=tuple(entries)))
 
 
 def tests_files(table: TestTable) -> Iterator[File]:

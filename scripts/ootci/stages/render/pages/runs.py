@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
 from ootci.history.baseline import Earlier, as_planned, concerns
@@ -17,7 +18,7 @@ from ootci.model.outcome import FAILURES, NOT_PASSED
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel
-from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Change, ChangeName, Night
+from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Change, ChangeName, DeviceVerdict, Night
 
 from ..changes import FEW, change_groups
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
@@ -29,12 +30,33 @@ from ..run_view import run_view
 from .published import API
 from .run_files import by_age, rows_file, run_file, run_path
 
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 RECENT_NIGHTS = 14
 """The page of an older run shows only new failures at length: the others are on the page of the run on which they were
 new. Tests that neither passed nor failed are on the page of the newest run only. The file of a run has every test.
 Full pages of all runs would be more than GitHub Pages takes in a few years."""
 PAGE_NIGHTS = TEXTS_NIGHTS
-"""The page of an older run, and of one as expected, shows only its verdict and its counts."""
+"""An older run, or one as expected that is not recent, is a row of the list of the device's runs and has no page."""
+
+
+def with_listed(pages: Sequence[RunPage], verdict: DeviceVerdict, plans: Mapping[str, Plan]) -> tuple[RunPage, ...]:
+    """The pages, with those marked that are only listed. The newest report always has a page."""
+    expected = {night.run_id for night in verdict.history if night.verdict in AS_EXPECTED}
+    recent, kept = _since(RECENT_NIGHTS, plans), _since(PAGE_NIGHTS, plans)
+    last = last_report(pages)
+
+    def is_listed(page: RunPage) -> bool:
+        plan = plans.get(page.run.plan_id)
+        if plan is None or page is last:
+            return False
+        return plan.created_at < (recent if page.latest and page.run.id in expected else kept)
+
+    return tuple(replace(page, is_listed=is_listed(page)) for page in pages)
+
+
+def _since(nights: int, plans: Mapping[str, Plan]) -> datetime:
+    """When the first of the newest nights began."""
+    return max((plan.created_at for plan in plans.values()), default=_LONG_AGO) - timedelta(days=nights)
 
 
 class RunPages:
@@ -54,7 +76,6 @@ class RunPages:
         self._device = device
         self._pages = pages
         self._plans = plans
-        self._newest = max((plan.created_at for plan in plans.values()), default=None)
         self._counting = by_nightly(pages)
         self._shown = shown
         self._rows: dict[str, str] = {}
@@ -65,21 +86,16 @@ class RunPages:
         self._after = {before.run.id: after for before, after in nights}
 
     def files(self) -> Iterator[File]:
-        """A page and a file of every attempt; the newest report has its page once more at an address of its own."""
+        """A file of every attempt, and the pages of those that are not only listed; the newest report has two."""
         earlier: dict[Channel | None, Earlier] = defaultdict(Earlier)
-        last = last_report(self._pages)
+        last, recent = last_report(self._pages), _since(RECENT_NIGHTS, self._plans)
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
             yield run_file(page.stored, plan, self._rows)
-            is_recent = page is last or not self._is_older(plan, RECENT_NIGHTS)
-            judged = self._night(page)
-            is_expected = judged is not None and judged.verdict in AS_EXPECTED
-            if is_recent or not (is_expected or self._is_older(plan, PAGE_NIGHTS)):
+            if not page.is_listed:
+                is_recent = page is last or plan is None or plan.created_at >= recent
                 base = earlier[page.run.channel].of(page.stored).before
                 yield from self._page(page, plan, base, is_recent=is_recent, is_last=page is last)
-            else:
-                known = {"device": self._device, "page": page, "judged": judged, "file": _file(page.run)}
-                yield self._maker.show(page.path, "old_run.html", **known)
             # Attempts are in order, and the one that counts is the last of its nightly.
             counts = page.latest and plan is not None and concerns(plan, self._device.name)
             if plan is not None and counts and page.run.channel is not None:
@@ -96,9 +112,6 @@ class RunPages:
     def rows(self) -> File:
         """The rows that the files of the runs name."""
         return rows_file(self._device.name, self._rows)
-
-    def _is_older(self, plan: Plan | None, nights: int) -> bool:
-        return plan is not None and self._newest is not None and plan.created_at < self._newest - timedelta(days=nights)
 
     def _night(self, page: RunPage) -> Night | None:
         """What the judge found, where the attempt counts."""

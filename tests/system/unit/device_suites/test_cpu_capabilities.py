@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,24 +123,32 @@ def _declared(kinds: Mapping[str, list[Any]]) -> set[str]:
     return {kind for kind, (_, source) in kinds.items() if source == "PyTorch's own tolerance for the operator"}
 
 
-@pytest.fixture(scope="module")
-def plain(
-    reference: DevicePython, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> dict[str, str]:
+@pytest.fixture(scope="session")
+def plain(reference: DevicePython, shared: Path) -> Callable[[str], dict[str, str]]:
     """The outcomes of every suite on a device, in the first of the environments."""
-    seen = _outcomes(reference, tmp_path_factory.mktemp("plain"), request.param, SUITES, ENVIRONMENTS[0])
-    assert not {name: outcome for name, outcome in seen.items() if outcome in ("failed", "error", "xpassed")}
-    return seen
+
+    def outcomes(device: str) -> dict[str, str]:
+        folder = shared / f"plain-{device}"
+        folder.mkdir()
+        return _outcomes(reference, folder, device, SUITES, ENVIRONMENTS[0])
+
+    return lambda device: prepare_once(shared, f"outcomes-{device}", partial(outcomes, device))
 
 
 @pytest.mark.deep
 @pytest.mark.long
-@pytest.mark.parametrize(("plain", "device"), [(name, name) for name in DEVICES], indirect=["plain"], ids=DEVICES)
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("environment", ENVIRONMENTS[1:], ids=lambda environment: "-".join(environment.values()))
 def test_every_suite(
-    plain: dict[str, str], reference: DevicePython, tmp_path: Path, device: str, environment: dict[str, str]
+    plain: Callable[[str], dict[str, str]],
+    reference: DevicePython,
+    tmp_path: Path,
+    device: str,
+    environment: dict[str, str],
 ) -> None:
+    expected = plain(device)
+    assert not {name: outcome for name, outcome in expected.items() if outcome in ("failed", "error", "xpassed")}
     capability, threads = reference("-c", IN_FORCE, env=environment).stdout.split()
     assert threads == environment["OMP_NUM_THREADS"]
     assert capability == environment.get("ATEN_CPU_CAPABILITY", capability), "torch computes in another way"
-    assert _outcomes(reference, tmp_path, device, SUITES, environment) == plain
+    assert _outcomes(reference, tmp_path, device, SUITES, environment) == expected

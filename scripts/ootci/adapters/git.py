@@ -142,10 +142,13 @@ def head_and_parents(folder: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def source_files(folder: Path) -> list[Path]:
-    """The files of a source tree, sorted, without what git ignores. Outside git every file counts."""
+    """The files of a source tree and its submodules, sorted, without ignored ones. Outside git every file counts."""
     listed = ask(["git", "ls-files", "-co", "--exclude-standard", "-z", "--", "."], cwd=folder)
     if listed is not None and listed.exit_code == 0 and listed.out:
         paths = {folder / name for name in listed.out.split("\0") if name}
+        # git lists a submodule, and another repository below the folder, as one entry.
+        inner = {path for path in paths if path.is_dir() and not path.is_symlink() and (path / ".git").exists()}
+        paths |= {file for path in inner for file in source_files(path)}
     else:
         paths = {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
     return sorted(path for path in paths if path.is_file())

@@ -88,6 +88,20 @@ def test_the_clone_commands_fetch_exactly_one_ref(tmp_path: Path) -> None:
     assert any("submodule" in command for command in clone_commands("u", "r", submodules=True))
 
 
+def test_the_files_of_submodules_are_source_files_too(tmp_path: Path) -> None:
+    origin, plugin = _tree(tmp_path / "origin", kernels__k="1"), _tree(tmp_path / "plugin", a="2")
+    for folder in (origin, plugin):
+        git(folder, "init", "-q", ".")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "x")
+    git(plugin, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(origin), "third_party/ops")
+    _tree(plugin, third_party__ops__untracked="3")
+    found = [path.relative_to(plugin).as_posix() for path in source_files(plugin)]
+    assert found == [".gitmodules", "a", "third_party/ops/kernels/k", "third_party/ops/untracked"]
+    git(plugin, "submodule", "--quiet", "deinit", "--force", "--all")
+    assert [path.name for path in source_files(plugin)] == [".gitmodules", "a"]
+
+
 def test_an_address_or_ref_that_looks_like_an_option_stays_an_argument(tmp_path: Path) -> None:
     fetch = clone_commands("--upload-pack=evil", "r", submodules=False)[1]
     assert fetch.index("--") < fetch.index("--upload-pack=evil")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Annotated, ClassVar
 
@@ -28,6 +29,10 @@ class StageName(str, Enum):
     UPSTREAM = "upstream"
 
     __str__ = str.__str__
+
+
+COMPILE_ERROR = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.+)")
+"""An error of GCC or Clang."""
 
 
 AnyStage = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
@@ -78,6 +83,15 @@ class StageResult(Record):
     def is_vendors(self) -> bool:
         """Whether the vendor has to mend it, although it is a stage of the infrastructure."""
         return self.name == StageName.FETCH and self.by_device_file
+
+    @property
+    def compile_error(self) -> tuple[str, str] | None:
+        """The place and the text of the compiler's error that ended it; None where nothing of that kind did."""
+        found = COMPILE_ERROR.search(self.reason or "") if self.status is StageStatus.FAILED else None
+        if found is None:
+            return None
+        text = found["text"]
+        return f"{found['file']}:{found['line']}", text.rpartition(" (")[0] if text.endswith(")") else text
 
     @property
     def broke(self) -> bool:

@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from ootci.adapters.process import Finished, run
 from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
-from ootci.model.build import PluginBuild
+from ootci.model.build import COMPILE_ERROR, PluginBuild
 from ootci.model.record import Record, write_atomic
 
 EXCERPT_LINES = 40
 ABOUT_LINES = 12
 """Lines from the first error on that precede the end of the output, unless they are part of it."""
 MAX_LINE = 2_000
-_SIGNS = ("error:", "Error:", "ERROR:", "fatal:")
+_SIGNS = ("error:", "Error:", "ERROR:", "fatal:", "CMake Error")
 _CONFLICT = "The conflict is caused by:"
 """Where pip lists the requirements that exclude each other, below its error."""
 
@@ -83,22 +83,26 @@ class Commands:
             self.progress.update(line)
 
     def _first_error(self, begin: int) -> list[str]:
-        """The output from the first error on, where compilers name the cause."""
-        found: list[str] = []
+        """The output from the compiler's first error on; from another tool's if there is none."""
+        compiler, other = list[str](), list[str]()
         with self.log_file.open("rb") as stream:
             stream.seek(begin)
             for line in stream:
                 text = plain(line[:MAX_LINE].decode("utf-8", "replace")).rstrip()
-                if found or any(sign in text for sign in _SIGNS):
-                    found.append(text)
-                if len(found) == ABOUT_LINES:
+                if compiler or COMPILE_ERROR.search(text):
+                    compiler.append(text)
+                if len(compiler) == ABOUT_LINES:
                     break
-        return found
+                if len(other) < ABOUT_LINES and (other or any(sign in text for sign in _SIGNS)):
+                    other.append(text)
+        return compiler or other
 
 
 def _cause(about: Sequence[str]) -> str:
-    """The line with the first error; for a conflict also the requirements."""
+    """The line with the first error; for a conflict also the requirements, and for CMake its message below."""
     listed = about[about.index(_CONFLICT) + 1 :] if _CONFLICT in about else ()
+    if "CMake Error" in about[0]:
+        listed = about[1:]
     lines = [about[0], *takewhile(lambda line: line.startswith(" "), listed)]
     return "; ".join(line.strip()[:300] for line in lines)
 

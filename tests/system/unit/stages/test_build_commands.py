@@ -27,6 +27,24 @@ def test_the_first_error_is_the_reason(tmp_path: Path) -> None:
     assert _failed(tmp_path, "no sign of it").reason == "it does not build: exit code 1"
 
 
+def test_an_error_of_the_compiler_comes_before_those_of_other_tools(tmp_path: Path) -> None:
+    told = _failed(
+        tmp_path, f"fatal: No names found, cannot describe anything.\n{COMPILER}\nRuntimeError: ninja failed"
+    )
+    assert told.reason == "it does not build: k.cpp:3:9: error: 'x' was not declared (exit code 1)"
+    assert (told.excerpt or "").startswith("fatal: No names found")
+
+
+def test_of_an_error_of_cmake_the_message_is_named(tmp_path: Path) -> None:
+    """As pip prints it, indented."""
+    told = _failed(
+        tmp_path, "  CMake Error at CMakeLists.txt:5 (message):\n    The SDK is not here.\n\n\n-- Configuring"
+    )
+    assert told.reason == (
+        "it does not build: CMake Error at CMakeLists.txt:5 (message):; The SDK is not here. (exit code 1)"
+    )
+
+
 def test_of_a_conflict_pip_s_requirements_are_named(tmp_path: Path) -> None:
     """As pip 26 prints it."""
     told = _failed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,8 +14,8 @@ from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option, path_option
 from ootci.cli.show import append, code, one_line, shortened, show, table
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption, OotciError
-from ootci.flows.compat import Question, compat, of_plan, targets_of
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption, OotciError
+from ootci.flows.compat import Question, Target, compat, of_plan, targets_of
 from ootci.flows.context import Folders
 from ootci.model.compat import OF_PYTORCH, Compat, Finding, FindingKind, Forecast, Prediction
 from ootci.model.plan import Plan
@@ -30,6 +31,7 @@ _LETTERS = {
     FindingKind.SCHEMA: "schema",
     FindingKind.ENTRY_POINT: "entry",
     FindingKind.PYTHON: "tag",
+    FindingKind.COMPILE_ERROR: "compile error",
 }
 _NEED = {
     FindingKind.SYMBOL: "binaries need",
@@ -39,7 +41,7 @@ _NEED = {
 }
 
 
-@click.command("compat", short_help="Predict breaks from public wheels, without the hardware.")
+@click.command("compat", short_help="Predict breaks from public wheels and sources, without the hardware.")
 @click.argument("plugins", nargs=-1, metavar="[DEVICE|WHEEL]...")
 @click.option("--all", "everything", is_flag=True, help="Every registered device.")
 @click.option(
@@ -62,6 +64,13 @@ _NEED = {
     help="Every device on the torch of plan.json: a nightly's, for the history, or what a pull request's removes from "
     "the newest nightly. What is not available is a warning, and nothing fails.",
 )
+@click.option(
+    "--compile",
+    "compiles",
+    is_flag=True,
+    help="Also compile the sources of devices whose file has `compat.compile`. This runs the vendor's build. With "
+    "--planned: compile the source of DEVICE and read no wheel.",
+)
 @path_option("--summary", text="Append the predictions as Markdown to FILE, such as a step summary.")
 @click.option("--all-findings", is_flag=True, help="Print every finding, not the first 10 of each plugin.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even if a break is predicted.")
@@ -73,6 +82,7 @@ def compat_command(
     torches: tuple[str, ...],
     between: tuple[str, str] | None,
     planned: bool,
+    compiles: bool,
     summary: Path | None,
     all_findings: bool,
     exit_zero: bool,
@@ -83,22 +93,25 @@ def compat_command(
 
     A wheel is read and never installed, loaded or imported. Compared with the torch that the plugin was made for, four
     things may be missing: symbols that its libraries need, names of `torch.*` that its sources import (imports inside
-    `try` are left out), overloads of operators, and its entry point.
+    `try` are left out), overloads of operators, and its entry point. With --compile its source is compiled; where that
+    fails on PyTorch's newest release, too, no break is predicted.
 
     \b
     Examples:
       ootci compat mydevice --torch 2.15.0
+      ootci compat mydevice --compile
       ootci compat --all --torch nightly
       ootci compat --between OLD.whl NEW.whl
 
     Writes compat.json into the work folder. Exit code 1 if a break is predicted, 2 if a wheel is refused, 3 if one
-    cannot be downloaded; the other plugins are still checked. That no break is found does not mean that the
-    plugin works: the layout of classes and behavior are not seen.
+    cannot be downloaded or a source cannot be compiled; the other plugins are still checked. That no break is found
+    does not mean that the plugin works: the layout of classes and behavior are not seen.
     """
     if planned:
-        if plugins or everything or torches or between:
-            raise BadOption("the plan names plugins and torch", where="--planned", fix="leave the other options out")
-        found, is_comparison = _planned(folders)
+        if bool(plugins) != compiles or everything or torches or between:
+            fix = "leave the other options out, or give DEVICE and --compile"
+            raise BadOption("the plan names plugins and torch", where="--planned", fix=fix)
+        found, is_comparison = _planned(folders, plugins)
         if found is not None:
             _tell(found, "text", SHOWN, summary, is_comparison=is_comparison)
         return
@@ -108,7 +121,10 @@ def compat_command(
         targets_of(plugins, everything=everything or bool(between and not plugins), folders=folders),
         (between[1],) if between else torches or ("nightly",),
         baseline=between[0] if between else None,
+        compiles=compiles,
     )
+    if compiles and not everything:
+        _require_sources(asked.targets)
     with locked(folders.work):
         found, errors = compat(asked, folders, Progress(quiet=output_format == "json"))
         write(found, folders.workspace.compat)
@@ -116,17 +132,35 @@ def compat_command(
     for error in errors:
         show_error(error)
     broken = any(item.forecast is Forecast.BREAK for item in found.predictions)
-    worst = max((error.exit_code for error in errors), default=EXIT_FINE)
+    not_compiled = any(item.source and item.source.forecast is Forecast.UNCHECKED for item in found.predictions)
+    worst = max((EXIT_INFRASTRUCTURE * not_compiled, *(error.exit_code for error in errors)))
     sys.exit(worst or (EXIT_DEVICE if broken and not exit_zero else EXIT_FINE))
 
 
-def _planned(folders: Folders) -> tuple[Compat | None, bool]:
-    """Predict for a plan, and say whether it is of a pull request. A prediction decides nothing and fails nothing."""
+def _require_sources(targets: Sequence[Target]) -> None:
+    for target in targets:
+        if target.device is None or target.device.source_to_compile is None:
+            fix = "add `compat.compile` to its file if it compiles without the vendor's SDK, or leave --compile out"
+            raise BadOption(f"`{target.name}` names no source to compile", where="--compile", fix=fix)
+
+
+def _planned(folders: Folders, compiled: Sequence[str]) -> tuple[Compat | None, bool]:
+    """Predict for a plan, and say whether it is of a pull request. A prediction decides nothing and fails nothing.
+
+    Args:
+        compiled: the devices whose sources are compiled; no wheel is read then.
+
+    """
     plan = read(Plan, folders.workspace.plan)
     proposed = plan.trigger.proposal is not None
+    targets = targets_of(compiled, everything=False, folders=folders) if compiled else ()
+    _require_sources(targets)
     try:
         with locked(folders.work):
-            found, errors = compat(of_plan(plan, folders), folders, Progress())
+            question = of_plan(plan, folders)
+            if targets:
+                question = replace(question, targets=targets, releases=(), wheels=False, compiles=True)
+            found, errors = compat(question, folders, Progress())
             found = found if proposed else found.model_copy(update={"plan_id": plan.id})
             write(found, folders.workspace.compat)
     except OotciError as problem:
@@ -185,7 +219,7 @@ def _changes(
         if len(texts) > limit:
             yield f"  - {len(texts) - limit} more"
         yield ""
-    if is_comparison and not groups:
+    if is_comparison and not groups and checked:
         yield f"torch {torch} removes nothing that {checked} plugins' released wheels need"
         yield ""
 

@@ -63,7 +63,7 @@ def dispatch(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Start a run of device-run.yml for each device of plan.json that is tested here and has none yet.
+    """Start a run of device-run.yml for each device that is tested here, or whose source is compiled, and has none yet.
 
     GITHUB_TOKEN needs `actions: write`.
     """

@@ -134,7 +134,8 @@ def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:
     change = result.trigger.proposal is not None
     here = [run.device for run in result.every_run if run.external is None]
     include = [_job(find_device(registry, name).device, change) for name in here]
-    text = f"matrix={json.dumps({'include': include})}\nplan-id={result.id}\ncount={len(include)}\n"
+    compiled = [] if change else [{"device": name, "compile": True} for name in result.sources_to_compile(registry)]
+    text = f"matrix={json.dumps({'include': include + compiled})}\nplan-id={result.id}\ncount={len(include)}\n"
     if len(include) == 1:
         text += f"device={include[0]['device']}\njob={json.dumps(include[0])}\n"
     return text

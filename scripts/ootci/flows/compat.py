@@ -1,4 +1,4 @@
-"""Predicted breaks: downloads the public wheels of plugins and torch, and compares each plugin with each torch."""
+"""Predicted breaks: compares the public wheels of plugins with those of torch, and compiles sources where requested."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from ootci.adapters.download import DownloadProblem, downloaded
 from ootci.adapters.process import Finished, run
 from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
-from ootci.errors import BadOption, IndexUnreachable, OotciError
+from ootci.errors import BadOption, IndexUnreachable, OotciError, TorchMissing
+from ootci.flows.compile import compile_source
 from ootci.flows.context import Folders
 from ootci.model.compat import Compat, ExportChanges, Forecast, Needs, Prediction
-from ootci.model.device import Device, Torch
+from ootci.model.device import Device, RegisteredDevice, Torch
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel, OtherTorch, TorchRequest
 from ootci.stages.compat import (
@@ -28,6 +29,8 @@ from ootci.stages.compat import (
     predict,
     read_plugin,
     read_torch,
+    source_check,
+    with_source,
     without_findings,
 )
 from ootci.stages.plan import night_before, resolve
@@ -43,14 +46,19 @@ class Target:
 
     Attributes:
         name: the device's name, or the wheel's path.
-        device: the device, for a registered one.
+        item: the device, for a registered one.
         wheel: the wheel, for one that was given.
 
     """
 
     name: str
-    device: Device | None = None
+    item: RegisteredDevice | None = None
     wheel: Path | None = None
+
+    @property
+    def device(self) -> Device | None:
+        """The content of the device's file, for a registered one."""
+        return self.item.device if self.item is not None else None
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,8 @@ class Question:
         releases: torches to check besides, where they can be downloaded.
         baseline: the torch that every plugin counts as made for; None uses their metadata.
         is_planned: whether a plugin that cannot be checked is never an error.
+        wheels: whether public wheels are read.
+        compiles: whether sources are compiled, which runs the vendor's build.
 
     """
 
@@ -70,6 +80,8 @@ class Question:
     releases: Sequence[str] = ()
     baseline: str | None = None
     is_planned: bool = False
+    wheels: bool = True
+    compiles: bool = False
 
 
 def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> tuple[Target, ...]:
@@ -81,13 +93,16 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
 
     """
     if everything:
-        return tuple(Target(item.device.name, device=item.device) for item in folders.registry())
+        return tuple(map(_target, folders.registry()))
     if not names:
         raise BadOption("no plugin was named", where="ootci compat", fix="name devices or wheels, or give --all")
     return tuple(
-        Target(name, wheel=Path(name)) if name.endswith(".whl") else Target(name, device=folders.device(name).device)
-        for name in names
+        Target(name, wheel=Path(name)) if name.endswith(".whl") else _target(folders.device(name)) for name in names
     )
+
+
+def _target(item: RegisteredDevice) -> Target:
+    return Target(item.device.name, item)
 
 
 def of_plan(plan: Plan, folders: Folders) -> Question:
@@ -156,10 +171,15 @@ def _answer(
             for torch in torches.all():
                 torch.wheel.renew_limits()
             try:
-                predictions, needed = _compared(target, tested, fixed, torches, folders)
+                predictions, needed = _compared(target, tested, fixed, torches, folders, wheels=question.wheels)
                 if question.is_planned and needed is not None:
                     needs[needed.digest] = needed
                     predictions[0] = predictions[0].model_copy(update={"needs": needed.digest})
+                if question.compiles:
+                    predictions = [
+                        _with_source(prediction, target, torch, fixed, torches, folders, progress)
+                        for prediction, torch in zip(predictions, tested, strict=True)
+                    ]
                 found += predictions
             except OotciError as error:
                 if len(question.targets) == 1 and not question.is_planned:
@@ -167,7 +187,7 @@ def _answer(
                 errors.append(error)
                 found += [without_findings(target.name, torch, Forecast.UNCHECKED, error.what) for torch in tested]
     exports = None
-    if question.is_planned and fixed is None:
+    if question.is_planned and question.wheels and fixed is None:
         try:
             exports = _exports(question.torches[0], tested[0], torches)
         except OotciError as error:
@@ -186,10 +206,18 @@ def _exports(wanted: str | TorchRequest, nightly: TorchWheel, torches: _Torches)
 
 
 def _compared(
-    target: Target, tested: Sequence[TorchWheel], fixed: TorchWheel | None, torches: _Torches, folders: Folders
+    target: Target,
+    tested: Sequence[TorchWheel],
+    fixed: TorchWheel | None,
+    torches: _Torches,
+    folders: Folders,
+    *,
+    wheels: bool,
 ) -> tuple[list[Prediction], Needs | None]:
     """The prediction for each torch, and the needs of the plugin if it was read and no two torches are compared."""
-    wheel = target.wheel or _public_wheel(target.device, folders.work / "compat" / "plugins" / target.name)
+    wheel: Path | str = "looked for: a source only"
+    if wheels:
+        wheel = target.wheel or _public_wheel(target.device, folders.work / "compat" / "plugins" / target.name)
     if isinstance(wheel, str):
         return [without_findings(target.name, torch, Forecast.NOTHING, wheel) for torch in tested], None
     operators = {name for torch in (*tested, *torches.all()) for name in torch.operators}
@@ -200,6 +228,31 @@ def _compared(
     # A torch is not evidence against itself.
     predictions = [predict(plugin, torch, known if len(known) > 1 else ()) for torch in tested]
     return predictions, needs_of(plugin, tested[0], known)
+
+
+def _with_source(
+    prediction: Prediction,
+    target: Target,
+    torch: TorchWheel,
+    fixed: TorchWheel | None,
+    torches: _Torches,
+    folders: Folders,
+    progress: Progress,
+) -> Prediction:
+    """The prediction with that of the plugin's source; the same for a plugin without one that compiles.
+
+    A source that does not compile is compiled on another torch, too: the given one, or PyTorch's newest release.
+    """
+    if target.item is None or target.item.device.source_to_compile is None:
+        return prediction
+    built, other = compile_source(target.item, torch.build, torch.wheel.path, folders, progress), None
+    if built.stages[1].compile_error is not None:
+        commit = built.plugin.commit if built.plugin else None
+        with contextlib.suppress(IndexUnreachable, TorchMissing):
+            base = fixed or torches.get(OtherTorch.RELEASE.value)
+            if base.version != torch.version:
+                other = compile_source(target.item, base.build, base.wheel.path, folders, progress, commit=commit)
+    return with_source(prediction, source_check(built, other))
 
 
 def _made_for(

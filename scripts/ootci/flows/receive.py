@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -27,13 +27,14 @@ from ootci.flows.context import CLOCKS, Folders, attempt_number
 from ootci.flows.dispatch import DEVICE_RUN, title_of
 from ootci.flows.reports import append_workspace, take_in
 from ootci.history.store import History
-from ootci.model.compat import Compat
+from ootci.model.compat import Compat, Prediction, SourceCheck
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import parse, write, write_atomic
 from ootci.model.relay import RELAY_MINUTES
 from ootci.model.run import Run
 from ootci.stages.collect import not_started, unreadable
+from ootci.stages.compat import unchecked, with_source
 
 NIGHTLY = "nightly.yml"
 PULL_REQUEST = "pull-request.yml"
@@ -67,12 +68,14 @@ class _Night:
     Attributes:
         run: its workflow run, where it is not in the history yet.
         legs: the workflow run of each device that is run here; None where there is none.
+        sources: the same of each paused device whose source is compiled.
 
     """
 
     plan: Plan
     run: WorkflowRun | None
     legs: Mapping[str, WorkflowRun | None]
+    sources: Mapping[str, WorkflowRun | None]
 
     def is_over(self, now: datetime) -> bool:
         return now >= self.plan.created_at + DEADLINE
@@ -81,7 +84,7 @@ class _Night:
     def missing(self) -> list[str]:
         """The devices that it waits for; runs on other torches are not waited for."""
         also = {run.device for run in self.plan.also}
-        legs = ((name, leg) for name, leg in self.legs.items() if name not in also)
+        legs = [(name, leg) for name, leg in self.legs.items() if name not in also] + [*self.sources.items()]
         return [name for name, leg in legs if leg is None or not leg.is_over]
 
     @property
@@ -114,10 +117,10 @@ def receive(
         device_runs.setdefault(run.title, run)
     received: list[Received] = []
     known = [plan for plan in store.plans() if plan.created_at > now - WINDOW]
-    for night in (_night(plan, None, device_runs) for plan in known):
+    for night in (_night(plan, None, device_runs, registry) for plan in known):
         received += _added(night, github, registry, folders, now, say)
     for plan, run in _open(github, store, now, say):
-        night = _night(plan, run, device_runs)
+        night = _night(plan, run, device_runs, registry)
         if not night.is_over(now) and not night.is_complete:
             waited = ", ".join(night.missing) or "its jobs"
             say(f"{plan.id}: waiting until {plan.created_at + DEADLINE:%H:%M} UTC for {waited}")
@@ -170,9 +173,18 @@ def _open(github: GithubRuns, store: History, now: datetime, say: Say) -> list[t
     return sorted(found, key=lambda item: (item[0].created_at, item[0].id))
 
 
-def _night(plan: Plan, run: WorkflowRun | None, device_runs: Mapping[str, WorkflowRun]) -> _Night:
+def _night(
+    plan: Plan,
+    run: WorkflowRun | None,
+    device_runs: Mapping[str, WorkflowRun],
+    registry: tuple[RegisteredDevice, ...],
+) -> _Night:
     here = (planned.device for planned in plan.every_run if planned.external is None)
-    return _Night(plan, run, {device: device_runs.get(title_of(plan.id, device)) for device in here})
+
+    def legs(devices: Iterable[str]) -> dict[str, WorkflowRun | None]:
+        return {device: device_runs.get(title_of(plan.id, device)) for device in devices}
+
+    return _Night(plan, run, legs(here), legs(plan.sources_to_compile(registry)))
 
 
 def _added(
@@ -188,7 +200,7 @@ def _added(
     is_new = night.run is not None
     if night.run is not None:
         take_in(plan, registry, own, say)
-        _take_predictions(plan, night.run, github, own, say)
+        _take_predictions(night, night.run, github, own, say)
     elif not made and not own.workspace.runs():
         return
     newest = {device: leg.attempt for device, leg in night.legs.items() if leg is not None}
@@ -267,13 +279,40 @@ def _cancel(github: GithubRuns, run: WorkflowRun, say: Say) -> None:
         show_warning(f"{run.title} is not cancelled", error)
 
 
-def _take_predictions(plan: Plan, run: WorkflowRun, github: GithubRuns, own: Folders, say: Say) -> None:
-    """Add the predictions of the nightly's own run, if it has any."""
+def _take_predictions(night: _Night, run: WorkflowRun, github: GithubRuns, own: Folders, say: Say) -> None:
+    """Add the predictions of the nightly's own run, if it has any, each with what compiling the source predicted."""
     for _, artifact in sorted(_artifacts(github, run.number, "compat").items(), reverse=True):
         try:
             content = artifact_file(github.rest, artifact, Compat.FILE, PLAN_LIMITS)
-            if parse(Compat, content, where=artifact.name).plan_id == plan.id:
-                write_atomic(own.workspace.compat, content)
-                return
+            found = parse(Compat, content, where=artifact.name)
         except (ArtifactProblem, InputError) as problem:
             say(f"the predictions of {artifact.name} are not taken: {problem}")
+            continue
+        if found.plan_id == night.plan.id:
+            nightly = {torch.version for torch in found.torches[:1]}
+            joined = (
+                with_source(item, _source(item, night, github, say))
+                if item.plugin in night.sources and item.torch in nightly
+                else item
+                for item in found.predictions
+            )
+            write(found.model_copy(update={"predictions": tuple(joined)}), own.workspace.compat)
+            return
+
+
+def _source(predicted: Prediction, night: _Night, github: GithubRuns, say: Say) -> SourceCheck:
+    """What compiling a device's source predicted. Vendors' code ran in that job, so nothing else of it is taken."""
+    device, leg = predicted.plugin, night.sources[predicted.plugin]
+    found = _artifacts(github, leg.number, f"compile-{device}") if leg is not None else {}
+    for _, artifact in sorted(found.items(), reverse=True):
+        try:
+            content = artifact_file(github.rest, artifact, Compat.FILE, Limits())
+            compiled = parse(Compat, content, where=artifact.name)
+        except (ArtifactProblem, InputError) as problem:
+            say(f"the prediction of {artifact.name} is not taken: {problem}")
+            continue
+        for item in compiled.predictions:
+            of = (compiled.plan_id, item.plugin, item.torch)
+            if item.source is not None and of == (night.plan.id, device, predicted.torch):
+                return item.source
+    return unchecked("its job reported nothing")

@@ -1,4 +1,4 @@
-"""compat.json: breaks that are predicted from a plugin's published wheel, without its hardware; nothing was run.
+"""compat.json: breaks that are predicted from a plugin's published wheel or source, without its hardware.
 
 Next, the judge's summary of a nightly's predictions; nothing in it was measured on a device either.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from enum import Enum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from ootci.model.cluster import Mark
 from ootci.model.record import Record, StageFile
@@ -23,7 +23,7 @@ class Forecast(str, Enum):
     NO_BREAK = "no break found"
     NOTHING = "nothing public to check"
     UNCHECKED = "cannot be checked"
-    """No prediction: what is public could not be downloaded, or its wheel is refused."""
+    """No prediction: what is public could not be downloaded, its wheel is refused, or its source was not compiled."""
 
     __str__ = str.__str__
 
@@ -43,6 +43,8 @@ class FindingKind(str, Enum):
     """The function that ``import torch`` calls (entry points of the group ``torch.backends``)."""
     PYTHON = "Python"
     """The version of Python that the wheel is for."""
+    COMPILE_ERROR = "compile error"
+    """The compiler's first error in the plugin's source."""
 
     __str__ = str.__str__
 
@@ -64,6 +66,27 @@ class Finding(Record):
     """The shared objects that need it, or the first place in the sources that imports it."""
     header: str | None = None
     """The header of PyTorch that mentions it, where the symbol comes from an inline function."""
+
+
+ShortLine = Annotated[str, StringConstraints(max_length=1000)]
+"""A text from a job that ran the vendor's build, bounded because the history keeps it."""
+
+
+class SourceCheck(Record):
+    """Compiling a plugin's source against one torch, without its hardware; vendors' code ran, so it is untrusted."""
+
+    forecast: Literal[Forecast.BREAK, Forecast.NO_BREAK, Forecast.UNCHECKED]
+    """The prediction. A break only where the source compiles on another torch."""
+    why: ShortLine
+    """One line."""
+    commit: Annotated[str, StringConstraints(max_length=80)] | None = None
+    """Commit of the source, where there is one."""
+    baseline: Annotated[str, StringConstraints(max_length=80)] | None = None
+    """Version of the other torch on which it was compiled, because it does not compile on this one."""
+    place: ShortLine | None = None
+    """File and line of the compiler's first error; null where it compiles or no compiler was reached."""
+    error: ShortLine | None = None
+    """That error."""
 
 
 class Checked(Record):
@@ -146,6 +169,8 @@ class Prediction(Record):
     """How much was looked at."""
     notes: tuple[str, ...] = ()
     """Facts that are no break by themselves, such as a requirement that excludes this torch."""
+    source: Annotated[SourceCheck | None, Field(exclude_if=lambda check: check is None)] = None
+    """What compiling the plugin's source told, which is in the fields above, too; absent where it was not tried."""
     needs: Annotated[str | None, Field(exclude_if=lambda digest: digest is None)] = None
     """The digest of what the plugin needs; absent where that is not kept."""
 

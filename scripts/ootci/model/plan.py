@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
@@ -201,6 +202,11 @@ class Plan(StageFile):
         """The devices that run where somebody chose them on their own machine; none where nobody chose."""
         chosen = any(left.reason == NOT_ASKED_FOR for left in self.left_out)
         return tuple(run.device for run in self.runs) if chosen and self.trigger.event == LOCAL else ()
+
+    def sources_to_compile(self, registry: Iterable[RegisteredDevice]) -> list[str]:
+        """The paused devices whose source is compiled instead."""
+        paused = {left.device for left in self.left_out if left.paused}
+        return [item.device.name for item in registry if item.device.name in paused and item.device.source_to_compile]
 
     def run_of(self, device: str) -> PlannedRun:
         """The run that is expected of a device.

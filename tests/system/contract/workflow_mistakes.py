@@ -56,6 +56,12 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
         '${{ inputs.torch }}\n        run: ootci plan --torch "$TORCH"',
         "${{ github.token }}\n        run: ootci torch build --planned",
     ),
+    (
+        "gives_vendor_code_nothing",
+        NIGHTLY,
+        '${{ inputs.torch }}\n        run: ootci plan --torch "$TORCH"',
+        '${{ github.token }}\n        run: ootci compat "$TORCH" --compile',
+    ),
     ("asks_for_what_it_needs", DEVICE, "contents: read", "actions: read"),
     ("asks_for_what_it_needs", NIGHTLY, "contents: write", "contents: read"),
     ("asks_for_what_it_needs", NIGHTLY, "      pages: write # to deploy\n", ""),

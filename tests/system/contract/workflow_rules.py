@@ -372,7 +372,7 @@ def _text_of_job(file: File, name: str) -> str:
     return found[0] if found else ""
 
 
-_VENDOR = r"^ootci (build|test|nightly|torch build)\b"
+_VENDOR = r"^ootci (build|test|nightly|torch build)\b|^ootci compat\b.*--compile\b"
 _CACHED = ("actions/cache/restore", "actions/cache/save")
 _OF_EARLIER_RUNS = (".ootci/past/durations.json", ".ootci/past/plan.json")
 _OF_OUR_TESTS = (".ootci/ccache", ".ootci/torch-wheels")

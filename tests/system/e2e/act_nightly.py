@@ -37,7 +37,7 @@ class ActNightly:
         self, run_id: int, event: str, *, inputs: Mapping[str, str] | None = None, age: timedelta = timedelta(0)
     ) -> ActRun:
         """Run the nightly's own workflow; ``age`` is how long ago it then seems to have been."""
-        ran = self._run(f"nightly-{run_id}", workflow="nightly.yml", event=event, inputs=inputs, run_id=run_id)
+        ran = self.run(f"nightly-{run_id}", workflow="nightly.yml", event=event, inputs=inputs, run_id=run_id)
         artifacts = ran.store / "artifacts"
         file = artifacts / "plan-1" / "plan.json"
         if file.exists():
@@ -53,7 +53,7 @@ class ActNightly:
     def test(self, device: str, attempt: int = 1) -> ActRun:
         """Run the device's own workflow, as it was started."""
         started = self.hub.started(device)
-        ran = self._run(
+        ran = self.run(
             f"{device}-{started.number}",
             workflow="device-run.yml",
             event="workflow_dispatch",
@@ -74,9 +74,10 @@ class ActNightly:
     ) -> ActRun:
         """Run the workflow that takes in and publishes."""
         workflow = {"workflow": "publish.yml", "event": event, "payload": payload, "run_id": 900}
-        return self._run(f"publish-{name}", variables=variables, **workflow)
+        return self.run(f"publish-{name}", variables=variables, **workflow)
 
-    def _run(self, name: str, **options: Any) -> ActRun:
+    def run(self, name: str, **options: Any) -> ActRun:
+        """Run a workflow in a folder of that name."""
         environment = {**self.environment, "STUB_RUNS": str(self.folder / "runs")}
         ran = run_workflow(self.repository, self.folder / name, environment=environment, token=TOKEN, **options)
         assert TOKEN not in json.dumps(ran.events)

@@ -39,7 +39,7 @@ def _repository(folder: Path, devices: Mapping[str, str]) -> Repository:
     repository.replace_command("docs", DOCS)
     registry = repository.without_devices()
     for name, behaviour in devices.items():
-        write_device(registry, name, behaviour)
+        write_device(registry, name, behaviour, extra="compat: {compile: true}\n")
     repository.with_small_suites()
     repository.commit()
     return repository
@@ -103,6 +103,18 @@ def test_a_device_is_tested_in_a_run_of_its_own_on_the_nightly_torch(scheduled: 
         assert report["torch_request"]["version"] == report["torch"]["version"] == NIGHTLY
         assert report["torch_request"]["fallback_reason"] is None
         assert str(report["url"]).endswith(f"/actions/runs/{scheduled.nightly.hub.started(name).number}")
+
+
+def test_the_source_of_a_paused_device_is_compiled_in_a_run_of_its_own_and_nothing_is_tested(
+    scheduled: Scheduled,
+) -> None:
+    # Else it runs as it was started; the small torch cannot be read, so that there is no prediction to upload.
+    started = scheduled.nightly.hub.started("good")
+    inputs = {**started.inputs, "job": json.dumps({"device": "good", "compile": True})}
+    ran = scheduled.nightly.run(
+        "compile", workflow="device-run.yml", event="workflow_dispatch", inputs=inputs, run_id=950
+    )
+    assert (ran.exit_code, ran.jobs) == (0, dict.fromkeys(("plan", "compile"), "success")), ran.digest
 
 
 def test_a_run_is_uploaded_with_what_it_was_made_from(scheduled: Scheduled) -> None:

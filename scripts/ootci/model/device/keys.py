@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from ootci.model.record import Record
 
@@ -166,6 +166,12 @@ class Device(Record):
             raise ValueError("a capability is named twice")
         return claims
 
+    @model_validator(mode="after")
+    def _has_a_source(self) -> Device:
+        if self.compat and self.compat.compile and self.plugin.package and not self.compat.git:
+            raise ValueError("`compat.compile` is true, and `plugin.package` is no source: name one with `compat.git`")
+        return self
+
     @property
     def torch_name(self) -> str:
         """The name as in ``torch.device(name)``."""
@@ -198,6 +204,15 @@ class Device(Record):
         if self.compat is not None:
             return self.compat.package, self.compat.index_url
         return self.plugin.package, self.plugin.index_url
+
+    @property
+    def source_to_compile(self) -> Plugin | None:
+        """The plugin as a source that compiles without the vendor's SDK; None where the file names none."""
+        if self.compat is None or not self.compat.compile:
+            return None
+        own, git = self.plugin, self.compat.git or self.plugin.git
+        path = None if git else own.path
+        return Plugin(distribution=own.distribution, path=path, git=git, index_url=own.index_url)
 
     @property
     def looked_for(self) -> str:

@@ -79,7 +79,7 @@ class Torch(Record):
 
 
 class BuildSettings(Record):
-    """How the plugin is built from source. Not used with `plugin.package`."""
+    """How the plugin is built from source. With `plugin.package` only `compat.compile` uses it."""
 
     requirements: tuple[Requirement, ...] = ()
     """Packages that building needs; installed before the build, which is not isolated from torch."""
@@ -94,7 +94,7 @@ class BuildSettings(Record):
 
 
 class CompatSource(Record):
-    """What `ootci compat` reads to predict breaks without the hardware: a public wheel, or that there is none."""
+    """What is public of the plugin, to predict breaks without hardware: a wheel, a source, or that there is neither."""
 
     package: Requirement | None = None
     """Requirement whose newest public wheel is read, such as `torch-vendor`; it is never installed."""
@@ -102,9 +102,18 @@ class CompatSource(Record):
     """Additional package index for it."""
     nothing_public: Text | None = None
     """In place of `package`: what was looked for, where there is no public wheel."""
+    compile: bool = False
+    """Whether the plugin's source compiles without the vendor's SDK, with the settings of `build`. Nightlies compile it
+    while the device is paused, and run no test."""
+    git: GitSource | None = None
+    """Repository to compile, where `plugin` names a package; `plugin.git` or `plugin.path` when absent."""
 
     @model_validator(mode="after")
     def _one(self) -> CompatSource:
-        if (self.package is None) == (self.nothing_public is None):
+        if self.package is not None and self.nothing_public is not None:
             raise ValueError("either `package` names a public wheel, or `nothing_public` says what was looked for")
+        if self.package is None and self.nothing_public is None and not self.compile:
+            raise ValueError("none of `package`, `nothing_public` and `compile` is there")
+        if self.git is not None and not self.compile:
+            raise ValueError("`git` is only compiled, and `compile` is not true")
         return self

@@ -145,7 +145,8 @@ def _install_requirements(
     installed = python_env.installed_version(commands.environment, "torch") or torch.version
     constraint.write_text(f"torch=={installed}\n", encoding="utf-8")
     index = ["--extra-index-url", index_url] if index_url else []
-    commands.pip("the requirements cannot be installed", "install", "-c", str(constraint), *index, *requirements)
+    if requirements:
+        commands.pip("the requirements cannot be installed", "install", "-c", str(constraint), *index, *requirements)
 
 
 def _clone(source: GitSource, folder: Path, commands: Commands) -> None:

@@ -2,6 +2,7 @@
 
 from .plugin import PluginWheel, read_plugin
 from .predict import needs_of, predict, without_findings
+from .source import source_check, unchecked, with_source
 from .torch_wheel import TorchWheel, export_changes, read_torch
 
 __all__ = [
@@ -12,5 +13,8 @@ __all__ = [
     "predict",
     "read_plugin",
     "read_torch",
+    "source_check",
+    "unchecked",
+    "with_source",
     "without_findings",
 ]

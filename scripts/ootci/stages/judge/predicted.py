@@ -35,6 +35,8 @@ FINDINGS = 50
 """Findings that verdicts.json has of each device and torch, and parts of each break; the others are counted."""
 BREAKS = 200
 """Breaks that verdicts.json has; the others are counted."""
+_SHARED = OF_PYTORCH | {FindingKind.COMPILE_ERROR}
+"""What several plugins may lack, or fail with, by one change of PyTorch."""
 _Key = tuple[FindingKind, str]
 _Range = tuple[Mark, TorchBuild | None]
 """The first nightly without a part, and the last torch with it."""
@@ -70,7 +72,7 @@ def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[Device
     return Predicted(
         plan_id=newest.plan.id,
         torches=newest.compat.torches,
-        checked=sum(item.wheel is not None for item in newest.of.values()),
+        checked=sum(item.wheel is not None or item.source is not None for item in newest.of.values()),
         devices=tuple(_device(nights, item, removals) for item in verdicts if item.device in newest.of),
         breaks=tuple(breaks[:BREAKS]),
         more=len(breaks[BREAKS:]),
@@ -96,9 +98,12 @@ def _since(nights: Sequence[_Night], device: str, removals: Mapping[_Key, _Range
     A streak without a known beginning begins with the first removal of what is missing now.
     """
     first: Mark | None = None
+    is_of_source = _compiled(nights[-1].of[device]) is Forecast.BREAK
     for night in reversed(nights):
         found = night.of.get(device)
         if found is None or found.forecast is Forecast.UNCHECKED:
+            continue
+        if is_of_source and found.forecast is not Forecast.BREAK and _compiled(found) in (None, Forecast.UNCHECKED):
             continue
         if found.forecast is not Forecast.BREAK:
             break
@@ -108,6 +113,11 @@ def _since(nights: Sequence[_Night], device: str, removals: Mapping[_Key, _Range
         marks = [mark for mark, _ in filter(None, known)]
         return min((*marks, first or nights[-1].mark), key=lambda mark: mark.date)
     return first
+
+
+def _compiled(prediction: Prediction) -> Forecast | None:
+    """What compiling the source predicted; None where it was not tried."""
+    return prediction.source.forecast if prediction.source is not None else None
 
 
 def _names(verdict: DeviceVerdict, finding: Finding) -> bool:
@@ -164,7 +174,7 @@ def _breaks(
     lacking: dict[_Key, tuple[MissingPart, dict[str, Prediction]]] = {}
     for device, item in nights[-1].of.items():
         for finding in item.findings:
-            if finding.kind in OF_PYTORCH and device in registered:
+            if finding.kind in _SHARED and device in registered:
                 part = _part(finding)
                 lacking.setdefault((part.kind, part.name), (part, {}))[1][device] = item
     groups: dict[tuple[tuple[str, ...], str, str | None], tuple[Mark, TorchBuild | None, list[MissingPart]]] = {}
@@ -180,9 +190,17 @@ def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Predicti
     """The same of a part whose removal is in no list of changes: from the predictions.
 
     A night tells only where a wheel that needs the part today was compared with the same baseline: another version may
-    not have needed it.
+    not have needed it. Of a compile error it tells whether the source compiled, at whatever commit.
     """
     first = nights[-1].mark
+    if key[0] is FindingKind.COMPILE_ERROR:
+        for night in reversed(nights[:-1]):
+            compiled = {_compiled(night.of[device]) for device in today if device in night.of}
+            if Forecast.BREAK in compiled:
+                first = night.mark
+            elif Forecast.NO_BREAK in compiled:
+                return first, night.compat.torches[0]
+        return first, None
     for night in reversed(nights[:-1]):
         found = [(night.of[device], item) for device, item in today.items() if device in night.of]
         same = [then for then, now in found if (then.version, then.baseline) == (now.version, now.baseline)]

@@ -152,7 +152,7 @@ def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]
             continue
         first = item.parts[0]
         more = f" and {many(item.count - 1, 'other part')}" if item.count > 1 else ""
-        text = f"Predicted from public wheels, not tested. Missing since nightly {one_line(item.since.plan_id, 80)}."
+        text = f"Predicted, not tested. Broken since nightly {one_line(item.since.plan_id, 80)}."
         if item.commits is not None:
             text += f" PyTorch's commits in between: {one_line(item.commits, 100)}"
         yield Entry(

@@ -11,9 +11,15 @@ from pathlib import Path
 
 import pytest
 from commands import Ran, Tool, scrubbed
+from fake_actions import fake_actions
 from fake_github import FakeGithub, fake_github
+from unit.cli.device_runs_world import NAMES, World
+from unit.samples import register
 
+from ootci.adapters import github_rest
+from ootci.cli import device_runs
 from ootci.cli.main import main
+from ootci.flows import reports
 
 
 @pytest.fixture
@@ -38,3 +44,17 @@ def ootci(monkeypatch: pytest.MonkeyPatch) -> Tool:
 def hub() -> Iterator[FakeGithub]:
     with fake_github() as server:
         yield server
+
+
+@pytest.fixture
+def world(ootci: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """A repository with two devices on a stand-in for GitHub."""
+    monkeypatch.setattr(github_rest, "PAUSE_SECONDS", 0.0)
+    for name in NAMES:
+        register(tmp_path, name)
+    with fake_actions() as hub:
+        made = World(hub, ootci, tmp_path)
+        for module in (device_runs, reports):
+            monkeypatch.setattr(module, "clock", lambda: made.now)
+        hub.now = lambda: made.now
+        yield made

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from fake_actions import FakeActions, FakeRun
 from fake_github import REPOSITORY, TOKEN
 from unit.samples import night, plan, run
 
+from ootci.flows.receive import DEADLINE
 from ootci.history.store import History
 from ootci.model.device import load_registry
 from ootci.model.plan import SCHEDULE, Plan, Trigger
@@ -19,6 +21,8 @@ from ootci.stages.judge import judge
 from commands import Ran, Tool  # isort: skip
 
 NAMES = ("dev", "two")
+LATE = DEADLINE + timedelta(minutes=5)
+"""When a nightly is received without those of its runs that are not over."""
 
 
 class World:
@@ -34,23 +38,36 @@ class World:
         self._ootci = ootci
         self.now = night(0)
 
-    def plan(self, number: int, names: Sequence[str] = NAMES, also: Sequence[str] = ()) -> Plan:
+    def plan(
+        self,
+        number: int,
+        names: Sequence[str] = NAMES,
+        also: Sequence[str] = (),
+        paused: Mapping[str, str] | None = None,
+    ) -> Plan:
         """The plan of a nightly that the schedule started; ``also`` are its runs on other torches."""
         url = f"https://github.com/{REPOSITORY}/actions/runs/{100 + number}"
         runs = {"runs": plan(number, names).runs, "also": plan(number, also).runs}
-        return plan(number).model_copy(update={"trigger": Trigger(event=SCHEDULE, url=url), **runs})
+        return plan(number, paused=paused).model_copy(update={"trigger": Trigger(event=SCHEDULE, url=url), **runs})
 
     def nightly(
-        self, number: int, names: Sequence[str] = NAMES, *, ended: bool = True, also: Sequence[str] = ()
+        self,
+        number: int,
+        names: Sequence[str] = NAMES,
+        *,
+        ended: bool = True,
+        also: Sequence[str] = (),
+        paused: Mapping[str, str] | None = None,
     ) -> FakeRun:
         """The nightly's own run, which has planned and started the devices' runs."""
         self.now = night(number)
         made = self.hub.add_run("nightly.yml", number=100 + number, event="schedule")
-        planned = self.plan(number, names, also)
+        planned = self.plan(number, names, also, paused)
         self.hub.upload(made.number, "plan-1", made.sha, {"plan.json": planned.to_json().encode()})
         (self.folder / ".ootci").mkdir(exist_ok=True)
         (self.folder / ".ootci" / "plan.json").write_text(planned.to_json(), encoding="utf-8")
-        jobs = json.dumps({"include": [{"device": name} for name in (*names, *also)]})
+        compiled = [{"device": name, "compile": True} for name in paused or {}]
+        jobs = json.dumps({"include": [*({"device": name} for name in (*names, *also)), *compiled]})
         ran = self.call("dispatch", "--jobs", jobs, "--plan-artifact", "plan-1", "--run-id", str(made.number))
         assert ran.code == 0, ran.err
         if ended:

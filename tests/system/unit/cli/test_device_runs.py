@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from fake_actions import FakeJob, fake_actions
+from fake_actions import FakeJob
 from fake_github import REPOSITORY, Moment
-from unit.cli.device_runs_world import NAMES, World
-from unit.samples import night, plan, register, run
+from unit.cli.device_runs_world import LATE, NAMES, World
+from unit.samples import night, plan, run
 
 from ootci.adapters import github_rest
-from ootci.cli import device_runs
-from ootci.flows import reports
-from ootci.flows.receive import DEADLINE
 from ootci.model.compat import Compat
 
-from commands import Tool  # isort: skip
-
 SOON = timedelta(hours=1)
-LATE = DEADLINE + timedelta(minutes=5)
-
-
-@pytest.fixture
-def world(ootci: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(github_rest, "PAUSE_SECONDS", 0.0)
-    for name in NAMES:
-        register(tmp_path, name)
-    with fake_actions() as hub:
-        made = World(hub, ootci, tmp_path)
-        for module in (device_runs, reports):
-            monkeypatch.setattr(module, "clock", lambda: made.now)
-        hub.now = lambda: made.now
-        yield made
 
 
 def test_each_device_gets_a_run_of_its_own_once(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -168,3 +169,15 @@ def test_a_pull_request_is_never_due(at: At) -> None:
     ran = at(20, 12, "--pull-request", "1")
     assert ran.code == 2
     assert "leave out one of the two" in ran.err
+
+
+def test_a_paused_device_whose_source_compiles_is_in_the_matrix_and_is_not_counted(at: At, tmp_path: Path) -> None:
+    paused, compiles = "paused: {reason: No card.}\n", "compat: {compile: true}\n"
+    register(tmp_path, "away", paused + compiles)
+    register(tmp_path, "idle", paused)
+    register(tmp_path, "busy", compiles)
+    assert at(20, 8).code == 0
+    outputs = dict(line.split("=", 1) for line in (tmp_path / "outputs").read_text(encoding="utf-8").splitlines())
+    busy, dev, away = json.loads(outputs["matrix"])["include"]
+    assert (busy["device"], dev["device"], away) == ("busy", "dev", {"device": "away", "compile": True})
+    assert outputs["count"] == "2"

@@ -17,8 +17,10 @@ from ootci.model.compat import (
     Predicted,
     PredictedBreak,
     Prediction,
+    SourceCheck,
 )
 from ootci.model.torch_build import TorchBuild
+from ootci.stages.compat import with_source
 
 TORCH = TorchBuild(version="2.15.0.dev20261120+cpu", git_version=SHA)
 RELEASE = TorchBuild(version="2.14.1+cpu")
@@ -31,6 +33,23 @@ HOOKS = MissingPart(
 NAME = MissingPart(kind=FindingKind.NAME, name="torch.utils.gone.helper", text="torch.utils.gone.helper")
 OF_HOOKS, OF_NAME = mark(10), mark(12)
 _CHECKED = Checked(objects=2, symbols=1498, sources=40, names=1096, operators=12)
+
+
+COMPILE_ERROR = MissingPart(
+    kind=FindingKind.COMPILE_ERROR,
+    name="no member named 'hooks' in namespace 'at::detail'",
+    text="no member named 'hooks' in namespace 'at::detail'",
+)
+COMMIT = "5f" * 20
+COMPILES = SourceCheck(forecast=Forecast.NO_BREAK, why=f"source compiles (commit {COMMIT[:10]})", commit=COMMIT)
+FAILS = SourceCheck(
+    forecast=Forecast.BREAK,
+    why=f"source does not compile: csrc/Hooks.cpp:12: {COMPILE_ERROR.text}",
+    commit=COMMIT,
+    baseline=RELEASE.version,
+    place="csrc/Hooks.cpp:12",
+    error=COMPILE_ERROR.text,
+)
 
 
 def _finding(part: MissingPart, *places: str) -> Finding:
@@ -63,6 +82,11 @@ def _device(device: str, *findings: Finding, **values: object) -> DevicePredicti
     return DevicePrediction(device=device, predictions=both, since=since)
 
 
+def _compiled(predicted: DevicePrediction, source: SourceCheck) -> DevicePrediction:
+    nightly, *others = predicted.predictions
+    return predicted.model_copy(update={"predictions": (with_source(nightly, source), *others)})
+
+
 def _without(device: str, forecast: Forecast, why: str) -> DevicePrediction:
     return _device(device, forecast=forecast, why=why, wheel=None, version=None, baseline=None, checked=Checked())
 
@@ -76,10 +100,12 @@ PREDICTED = Predicted(
         _without("openreg", Forecast.NOTHING, "looked for: a published wheel. It is built from sources."),
         _device("dune", _finding(NAME, "torch_dune/__init__.py:3"), baseline_guessed=True),
         _without("fjord", Forecast.UNCHECKED, "torch-fjord cannot be downloaded: the index does not answer"),
-        _device("halo", _OF_A_LIBRARY, notes=("requires torch==2.14.*, which excludes 2.15.0.dev20261120",)),
+        _compiled(
+            _device("halo", _OF_A_LIBRARY, notes=("requires torch==2.14.*, which excludes 2.15.0.dev20261120",)), FAILS
+        ),
         _device("indigo", _OF_A_LIBRARY, _finding(NAME, "torch_indigo/ops.py:12")),
         _device("kestrel", _OF_A_LIBRARY).model_copy(update={"explains": HOOKS}),
-        _device("lumen"),
+        _compiled(_device("lumen"), COMPILES),
     ),
     breaks=(
         PredictedBreak(
@@ -91,6 +117,14 @@ PREDICTED = Predicted(
             commits_url=COMMITS_URL,
         ),
         PredictedBreak(parts=(NAME,), devices=("dune", "indigo"), since=OF_NAME),
+        PredictedBreak(
+            parts=(COMPILE_ERROR,),
+            devices=("halo",),
+            since=OF_HOOKS,
+            last_present=TorchBuild(version="2.15.0.dev20261116+cpu", git_version=SHA),
+            commits=COMMITS,
+            commits_url=COMMITS_URL,
+        ),
     ),
 )
 

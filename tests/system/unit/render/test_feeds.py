@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from unit.render.hostile import EVIL, LONG
 from unit.render.sample import NOW, Sample
+from unit.render.sample_predicted import COMPILE_ERROR
 from unit.render.sample_runs import FIRST_NIGHT, plan_id
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
@@ -127,14 +128,15 @@ def test_an_entry_for_each_change_of_verdict_and_for_nothing_else(sampled: Sampl
 
 def test_a_predicted_break_is_news_in_the_feeds_of_its_devices(sampled: Sample, site: Path) -> None:
     devices = {item.device.name: item.device for item in sampled.registry}
-    first, second = predicted_entries(sampled.verdicts.predicted, devices)
+    first, second, third = predicted_entries(sampled.verdicts.predicted, devices)
     assert first.title == "Predicted break of Halo Edge, Indigo Q, Kestrel: at::detail::hooks()"
     assert first.devices == {"halo", "indigo", "kestrel"}
-    assert "not tested. Missing since nightly 20261118" in first.text
+    assert "not tested. Broken since nightly 20261118" in first.text
     assert "abc1234...def5678" in first.text
     assert second.devices == {"dune", "indigo"}
+    assert third.title == f"Predicted break of Halo Edge: {COMPILE_ERROR.text}"
     # One that nobody registered any more is no news, and the id does not depend on who needs it.
-    (kept, _) = predicted_entries(sampled.verdicts.predicted, {name: devices[name] for name in ("halo", "dune")})
+    (kept, *_) = predicted_entries(sampled.verdicts.predicted, {name: devices[name] for name in ("halo", "dune")})
     assert (kept.id, kept.devices) == (first.id, {"halo"})
     assert list(predicted_entries(None, devices)) == []
     found = feeds(site)

@@ -9,7 +9,7 @@ import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import Sample
 from unit.render.sample_clusters import COMMITS, COMMITS_URL
-from unit.render.sample_predicted import HOOKS, PREDICTED
+from unit.render.sample_predicted import COMMIT, COMPILE_ERROR, FAILS, HOOKS, PREDICTED
 
 from ootci.history.store import History
 from ootci.model.compat import Forecast, Predicted
@@ -52,7 +52,7 @@ def test_only_a_paused_device_is_in_the_group_of_predictions(front: Element) -> 
     assert [row.attributes["id"] for row in group.find("li", class_="row")] == ["halo"]
     assert group.one("h3").one("i").attributes["class"] == "dot n-predicted"
     said = group.one("span", class_="reason").text
-    assert said == "binary: 1 of 1,498 symbols gone since 2026-11-18 · last measured: 2026-11-13"
+    assert said == f"binary: 1 of 1,498 symbols gone · {FAILS.why} since 2026-11-18 · last measured: 2026-11-13"
 
 
 def test_without_predictions_the_front_page_has_none(sampled: Sample, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_every_device_and_torch_has_a_cell(page: Element) -> None:
     ]
     rows = {row.one("th").text: [cell.text for cell in row.find("td")] for row in table.one("tbody").find("tr")}
     assert rows["Halo Edge"][:3] == [
-        "break predicted binary: 1 of 1,498 symbols gone",
+        f"break predicted binary: 1 of 1,498 symbols gone · {FAILS.why}",
         "no break found",
         "2026-11-18",
     ]
@@ -82,13 +82,20 @@ def test_every_device_and_torch_has_a_cell(page: Element) -> None:
 
 
 def test_one_change_that_breaks_several_plugins_is_one_row(page: Element) -> None:
-    first, second = page.find("table")[1].one("tbody").find("tr")
+    first, second, third = page.find("table")[1].one("tbody").find("tr")
     cells = [cell.text for cell in first.find("td")]
     assert cells[0] == "symbol at::detail::hooks() used in c10/core/Hooks.h"
     assert cells[1:3] == ["3", "Halo Edge , Indigo Q , Kestrel"]
     assert cells[3:5] == ["2026-11-18 2.15.0.dev", "2.15.0.dev20261116+cpu"]
     assert first.one("a", rel="noreferrer").attributes["href"].startswith("https://github.com/pytorch/pytorch/compare/")
     assert [cell.text for cell in second.find("td")][3:5] == ["2026-11-20 or earlier, 2.15.0.dev", "\u2013"]
+    assert [cell.text for cell in third.find("td")][:5] == [
+        f"compile error {COMPILE_ERROR.text}",
+        "1",
+        "Halo Edge",
+        "2026-11-18 2.15.0.dev",
+        "2.15.0.dev20261116+cpu",
+    ]
 
 
 def test_a_device_s_page_names_what_is_missing_and_where_it_is_needed(site: Path) -> None:
@@ -100,6 +107,18 @@ def test_a_device_s_page_names_what_is_missing_and_where_it_is_needed(site: Path
     assert section.one("tbody").one("a", rel="noreferrer").attributes["href"] == COMMITS_URL
     assert "A prediction is not a test result." in section.text
     assert "break predicted binary: 1 of 1,498 symbols gone · Python: 1 of 1,096 names gone · since" in section.text
+
+
+def test_a_device_s_page_has_the_compile_error_with_its_place_and_since_when(site: Path) -> None:
+    section = read(site / "d" / "halo" / "index.html").one("section", aria_labelledby="predicted")
+    row = [cell.text for cell in section.one("tbody").find("tr")[0].find("td")]
+    kind, error, place = row
+    assert (kind, place) == ("compile error", "csrc/Hooks.cpp:12")
+    assert error == f"{COMPILE_ERROR.text} {RANGE.replace('gone', 'new')}"
+    assert f"Its source was compiled, not tested, at commit {COMMIT} ." in section.text
+    assert "Note: its source compiles on torch 2.14.1+cpu" in section.text
+    lumen = read(site / "d" / "lumen" / "index.html").one("section", aria_labelledby="predicted").text
+    assert f"12 overloads · source compiles (commit {COMMIT[:10]})" in lumen
 
 
 def test_a_measured_break_of_the_import_is_explained_by_the_symbol(site: Path) -> None:
@@ -131,7 +150,9 @@ def test_what_a_wheel_says_is_shown_as_text_only(sampled: Sample, tmp_path: Path
     part = HOOKS.model_copy(update={"text": evil, "header": evil})
     item = PREDICTED.devices[3]
     finding = item.nightly.findings[0].model_copy(update={"text": evil, "needed_by": (evil,) * 5})
-    nightly = item.nightly.model_copy(update={"why": evil, "findings": (finding,), "notes": (evil,), "version": evil})
+    source = FAILS.model_copy(update={"commit": evil})
+    values = {"why": evil, "findings": (finding,), "notes": (evil,), "version": evil, "source": source}
+    nightly = item.nightly.model_copy(update=values)
     one = PREDICTED.breaks[0].model_copy(update={"parts": (part,) * 5})
     device = item.model_copy(update={"predictions": (nightly, item.predictions[1])})
     verdicts = sampled.verdicts.model_copy(

@@ -9,10 +9,21 @@ import pytest
 from unit.samples import device, night, plan, run, stored
 
 from ootci.history.store import History
-from ootci.model.compat import Compat, ExportChanges, Finding, FindingKind, Forecast, Parts, Predicted, Prediction
+from ootci.model.compat import (
+    Compat,
+    ExportChanges,
+    Finding,
+    FindingKind,
+    Forecast,
+    Parts,
+    Predicted,
+    Prediction,
+    SourceCheck,
+)
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts
+from ootci.stages.compat import with_source
 from ootci.stages.judge import judge
 
 NAMES = ("one", "two", "three")
@@ -41,6 +52,13 @@ def _broken(name: str, *missing: str, version: str = "1.0", baseline: str | None
 
 def _unchecked(name: str) -> Prediction:
     return Prediction(plugin=name, forecast=Forecast.UNCHECKED, why="no answer", torch="")
+
+
+def _compiled(name: str, forecast: Forecast, *missing: str, error: str = "no 'f'", version: str = "1.0") -> Prediction:
+    """The same for a plugin whose source was compiled, too."""
+    place = "k.cpp:3" if forecast is Forecast.BREAK else None
+    source = SourceCheck.model_validate({"forecast": forecast, "why": "why", "place": place, "error": place and error})
+    return with_source(_broken(name, *missing, version=version), source)
 
 
 def _compat(number: int, *predictions: Prediction) -> Compat:
@@ -191,6 +209,62 @@ def test_a_device_s_streak_goes_on_over_nights_on_which_it_cannot_be_checked(tmp
     (item,) = _predicted(tmp_path, nights).devices
     assert item.since is not None
     assert item.since.plan_id == "night001"
+
+
+BREAK, FINE, UNKNOWN = Forecast.BREAK, Forecast.NO_BREAK, Forecast.UNCHECKED
+
+
+@pytest.mark.parametrize(
+    ("nights", "since", "last"),
+    [
+        ((_compiled("one", FINE), _compiled("one", BREAK), _compiled("one", BREAK)), "night001", "2.15.0.dev0"),
+        # Another commit of the plugin fails at another error, and its wheel has another version.
+        (
+            (_compiled("one", FINE), _compiled("one", BREAK, error="no 'g'", version="0.9"), _compiled("one", BREAK)),
+            "night001",
+            "2.15.0.dev0",
+        ),
+        (
+            (_compiled("one", FINE), _compiled("one", BREAK), _compiled("one", UNKNOWN), _compiled("one", BREAK)),
+            "night001",
+            "2.15.0.dev0",
+        ),
+        ((_compiled("one", FINE), _compiled("one", BREAK), _broken("one"), _compiled("one", BREAK)), "night001", None),
+        ((_compiled("one", BREAK), _compiled("one", FINE), _compiled("one", BREAK)), "night002", "2.15.0.dev1"),
+        ((_compiled("one", BREAK),), "night000", None),
+    ],
+    ids=["begins", "another error", "not checked", "not tried", "again", "always"],
+)
+def test_a_compile_error_has_its_first_night_and_the_last_on_which_the_source_compiled(
+    tmp_path: Path, nights: tuple[Prediction, ...], since: str, last: str | None
+) -> None:
+    found = _predicted(tmp_path, {number: (item,) for number, item in enumerate(nights)})
+    (item,), (whole,) = found.breaks, found.devices
+    assert [part.kind for part in item.parts] == [FindingKind.COMPILE_ERROR]
+    assert whole.since is not None
+    assert (item.since.plan_id, whole.since.plan_id) == (since, since)
+    if last is not None:
+        assert item.last_present is not None
+        assert item.last_present.version == last
+
+
+def test_one_compile_error_of_several_plugins_is_one_break(tmp_path: Path) -> None:
+    fine = (_compiled("one", FINE), _compiled("two", FINE), _compiled("three", FINE))
+    broken = (_compiled("one", BREAK), _compiled("two", BREAK, OTHER), _compiled("three", BREAK, error="no 'g'"))
+    found = _predicted(tmp_path, {0: fine, 1: broken})
+    assert [(item.devices, [part.name for part in item.parts]) for item in found.breaks] == [
+        (("one", "two"), ["no 'f'"]),
+        (("three",), ["no 'g'"]),
+        (("two",), [OTHER]),
+    ]
+    assert found.breaks[0].commits_url == f"https://github.com/pytorch/pytorch/compare/{0:040x}...{1:040x}"
+
+
+def test_a_wheel_s_streak_does_not_go_on_over_nights_on_which_only_its_source_is_unknown(tmp_path: Path) -> None:
+    nights = {0: (_broken("one", REPORT),), 1: (_compiled("one", UNKNOWN),), 2: (_compiled("one", UNKNOWN, REPORT),)}
+    (item,) = _predicted(tmp_path, nights).devices
+    assert item.since is not None
+    assert item.since.plan_id == "night002"
 
 
 def test_a_device_that_left_the_registry_is_left_out(tmp_path: Path) -> None:

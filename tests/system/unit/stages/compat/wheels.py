@@ -75,7 +75,7 @@ def write_wheel(
     return path
 
 
-def torch_wheel(folder: Path, kind: str, version: str, **modules: str) -> Path:
+def torch_wheel(folder: Path, kind: str, version: str, tag: str = TAG, **modules: str) -> Path:
     """A torch of one of two kinds: ``old`` has everything that the plugin needs, ``new`` lacks some of it."""
     library = compile_object(FUNCTIONS[kind], folder / kind / "libc10.so")
     files: dict[str, str | bytes] = {**MODULES, "torch/lib/libc10.so": library}
@@ -83,7 +83,7 @@ def torch_wheel(folder: Path, kind: str, version: str, **modules: str) -> Path:
     files["torchgen/packaged/ATen/native/native_functions.yaml"] = SCHEMAS[kind]
     if kind == "old":
         files["torch/utils/gone.py"] = "def helper(): ...\n"
-    return write_wheel(folder / f"{kind}-{version}", "torch", version, {**files, **modules})
+    return write_wheel(folder / f"{kind}-{version}", "torch", version, {**files, **modules}, tag=tag)
 
 
 def plugin_objects(folder: Path) -> dict[str, bytes]:

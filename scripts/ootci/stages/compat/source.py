@@ -1,0 +1,77 @@
+"""What compiling a plugin's source predicts: a break where it compiles on another torch and not on this one."""
+
+from __future__ import annotations
+
+import re
+
+from ootci.model.build import Build, StageStatus
+from ootci.model.compat import Finding, FindingKind, Forecast, Prediction, SourceCheck
+
+LONGEST = 300
+_ENVIRONMENT = re.compile(r"^\S*/site-packages/")
+"""The folder of an environment, below which PyTorch's headers are."""
+
+
+def source_check(built: Build, other: Build | None) -> SourceCheck:
+    """The prediction from compiling a source.
+
+    Args:
+        built: its build on the torch in question.
+        other: its build on another torch, made where that one failed with an error of the compiler; None without one.
+
+    """
+    commit = built.plugin.commit if built.plugin else None
+    if all(stage.status is StageStatus.PASSED for stage in built.stages):
+        at = f" (commit {commit[:10]})" if commit else ""
+        return SourceCheck(forecast=Forecast.NO_BREAK, why=f"source compiles{at}", commit=commit)
+    found = built.stages[1].compile_error
+    if found is None:
+        return unchecked(_reason(built), commit)
+    place, error = (_ENVIRONMENT.sub("", text)[:LONGEST] for text in found)
+    why, baseline = f"source does not compile: {place}: {error}", other.torch_request.version if other else None
+    forecast = Forecast.UNCHECKED
+    if other is None:
+        why += "; there is no other torch to compare with"
+    elif all(stage.status is StageStatus.PASSED for stage in other.stages):
+        forecast = Forecast.BREAK
+    else:
+        why += f"; nor on torch {baseline}" if other.stages[1].compile_error else f"; on {baseline}: {_reason(other)}"
+    return SourceCheck(forecast=forecast, why=why, commit=commit, baseline=baseline, place=place, error=error)
+
+
+def unchecked(reason: str, commit: str | None = None) -> SourceCheck:
+    """A source that was not compiled."""
+    return SourceCheck(forecast=Forecast.UNCHECKED, why=f"source not compiled: {reason}", commit=commit)
+
+
+def with_source(prediction: Prediction, source: SourceCheck) -> Prediction:
+    """The prediction from a plugin's wheel, joined with that from its source."""
+    findings, notes, texts = prediction.findings, prediction.notes, [source.why]
+    if source.forecast is Forecast.BREAK and source.error and source.place:
+        kind, name = FindingKind.COMPILE_ERROR, source.error
+        findings = (Finding(kind=kind, name=name, text=name, needed_by=(source.place,)), *findings)
+        notes = (*notes, f"its source compiles on torch {source.baseline}")
+    if prediction.forecast is not Forecast.NOTHING:
+        first = source.forecast is Forecast.BREAK and prediction.forecast is not Forecast.BREAK
+        texts = [source.why, prediction.why] if first else [prediction.why, source.why]
+    return prediction.model_copy(
+        update={
+            "forecast": _joined(prediction.forecast, source.forecast),
+            "why": " · ".join(texts),
+            "findings": findings,
+            "notes": notes,
+            "source": source,
+        }
+    )
+
+
+def _joined(wheel: Forecast, source: Forecast) -> Forecast:
+    if Forecast.BREAK in (wheel, source):
+        return Forecast.BREAK
+    # What a source tells does not make up for a wheel that could not be read on this night, and can on others.
+    return source if wheel is Forecast.NOTHING else wheel
+
+
+def _reason(build: Build) -> str:
+    failed = next(stage for stage in build.stages if stage.status is not StageStatus.PASSED)
+    return (failed.reason or failed.status.value)[:LONGEST]

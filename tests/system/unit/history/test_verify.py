@@ -10,11 +10,13 @@ import pytest
 from unit.samples import detailed_run, four_nights, night, plan, whole_runs
 
 from ootci.history.details import Measures, Texts
-from ootci.history.gc import old_details, remove
+from ootci.history.gc import ACCURACY_RUNS, old_details, remove
 from ootci.history.reader import HistoryReader
 from ootci.history.store import History
 from ootci.history.tables import list_digest, write_list
 from ootci.history.verify import Report, verify
+from ootci.model.accuracy import Accuracy
+from ootci.model.run import Run
 
 
 @pytest.fixture
@@ -176,3 +178,30 @@ def test_the_newest_attempts_are_those_of_the_newest_nightlies_however_late_they
     History(folder).append_run(detailed_run(0, attempt=2))
     remove(old_details(HistoryReader(folder), 0, 1), folder)
     assert _kept(folder, Measures) == ["dev.night003.1"]
+
+
+def _measured(number: int) -> Run:
+    run = detailed_run(number)
+    errors = Accuracy(9, 0.5, 0.0, 0.5, 0.0)
+    return run.model_copy(
+        update={"outcomes": (run.outcomes[0].model_copy(update={"accuracy": errors}), *run.outcomes[1:])}
+    )
+
+
+def test_errors_of_results_are_kept_for_the_newest_runs_and_verified(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    for number in range(ACCURACY_RUNS + 2):
+        history.append_plan(plan(number))
+        history.append_run(_measured(number))
+    remove(old_details(HistoryReader(tmp_path), 90, 1), tmp_path)
+    kept = sorted(tmp_path.glob("details/*/*.accuracies.json.gz"))
+    assert [path.name.split(".")[1] for path in kept] == [f"night{n:03}" for n in range(2, ACCURACY_RUNS + 2)]
+    assert len({path.read_bytes() for path in kept}) == 1, "the same errors are the same file, which git keeps once"
+    report = verify(tmp_path)
+    assert (report.problems, report.notes, report.accuracies) == ((), (), ACCURACY_RUNS)
+    kept[0].write_bytes(gzip.compress(gzip.decompress(kept[0].read_bytes()).replace(b'{"0":', b'{"3":')))
+    (problem,) = verify(tmp_path).problems
+    assert (problem.where, problem.what) == (
+        str(kept[0]),
+        "the details name tests or stages that the run does not have",
+    )

@@ -31,7 +31,7 @@ class Accuracy:
         if len({len(found) for found in leaves}) > 1:
             return
         for one, own, right in zip(*leaves, strict=True):
-            if all(isinstance(tensor, torch.Tensor) and is_strided(tensor) for tensor in (one, own, right)):
+            if all(map(_has_elements, (one, own, right))):
                 self._add(one.detach().cpu(), own.detach(), right.detach())
 
     def _add(self, one: torch.Tensor, own: torch.Tensor, right: torch.Tensor) -> None:
@@ -72,6 +72,10 @@ def last_place(size: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     facts = torch.finfo(dtype)
     _, exponent = torch.frexp(size)
     return torch.ldexp(torch.full_like(size, facts.eps / 2), exponent).clamp(min=facts.smallest_normal * facts.eps)
+
+
+def _has_elements(made: object) -> bool:
+    return isinstance(made, torch.Tensor) and is_strided(made) and not made.is_meta
 
 
 def _in_reach(size: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

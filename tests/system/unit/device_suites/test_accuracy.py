@@ -99,6 +99,7 @@ FOUND: dict[str, tuple[str, list[float | None] | None]] = {
     "fewer results": ("measured([ONES], [ONES, ONES], [ONES.double()] * 2)", None),
     "no elements": ("measured(ONES[:0], ONES[:0], ONES[:0].double())", None),
     "a sparse result": ("measured(*[torch.eye(2).to_sparse()] * 3)", None),
+    "a result without memory": ("measured(ONES.to('meta'), ONES, ONES.double())", None),
     "numbers of Python": ("measured(1.0, 1.0, 1.0)", None),
     "a number without a dimension": ("measured(ONES[0], ONES[0], ONES[0].double())", [1, 0, 0, 0, 0]),
     "several results": (

@@ -89,6 +89,19 @@ def test_what_passes_is_folded(front: Element) -> None:
     assert {group.attributes["id"] for group in front.find("details", class_="group")} == {"as-expected"}
 
 
+def test_what_passes_is_open_where_nothing_needs_attention(sampled: Sample, tmp_path: Path) -> None:
+    update = {"verdict": VerdictName.OK, "is_new": False, "new_failures": 0}
+    fine = tuple(item.model_copy(update=update) for item in sampled.verdicts.devices)
+    paused = fine[-1].model_copy(update={"verdict": VerdictName.PAUSED})
+    verdicts = sampled.verdicts.model_copy(update={"devices": (*fine[:-1], paused), "predicted": None, "clusters": ()})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    folded = read(tmp_path / "site" / "index.html").find("details", class_="group")
+    assert {group.attributes["id"]: "open" in group.attributes for group in folded} == {
+        "as-expected": True,
+        "paused": False,
+    }
+
+
 def test_what_broke_tonight_says_so_and_older_breaks_say_since_when(sampled: Sample, tmp_path: Path) -> None:
     devices = (
         item.model_copy(update={"is_new": True}) if item.device in ("borealis", "nimbus") else item

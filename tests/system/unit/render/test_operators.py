@@ -53,7 +53,7 @@ def test_every_device_is_counted_or_says_why_it_is_not(tables: list[Element]) ->
     assert len(summary.one("tbody").find("tr")) == len(DEVICES)
     assert heads(summary) == [
         *("Device", "Share of operators"),
-        *("native", "passed", "fallback", "unsupported", "mismatch", "crash"),
+        *("Native", "Passed", "Fallback", "Unsupported", "Mismatch", "Crash"),
     ]
     assert row(summary, "OpenReg") == ["", "7", NONE, "2", NONE, NONE, NONE]
     assert row(summary, "Jasper DSP") == ["", NONE, "7", NONE, NONE, "1", "1"]

@@ -72,11 +72,11 @@ def read_document(path: Path, shown: str) -> Document:
             where=f"{shown}:{line}",
             fix="mend the syntax on that line; indentation is by spaces, text with `: ` or ` #` wants quotes",
         ) from error
-    except yaml.YAMLError as error:
+    except yaml.reader.ReaderError as error:
         raise DeviceFileSyntax(
-            f"not valid YAML: {' '.join(str(error).split())}",
-            where=f"{shown}:1",
-            fix="remove the characters that YAML does not allow",
+            f"not valid YAML: the character U+{error.character:04X} is not allowed",
+            where=f"{shown}:{text.count(chr(10), 0, error.position) + 1}",
+            fix="remove the character",
         ) from error
     except RecursionError as error:
         raise _too_complex(shown, 1, f"nests deeper than {MAX_DEPTH} levels") from error

@@ -303,7 +303,8 @@ def test_text_with_characters_that_are_no_text_is_refused(tmp_path: Path, escape
 @pytest.mark.parametrize("raw", [b"\x00", b"\x07", b"\x1b"])
 def test_raw_control_characters_are_refused(tmp_path: Path, raw: bytes) -> None:
     error = refused(tmp_path, GOOD.encode() + b"description: a" + raw + b"b\n", DeviceFileSyntax)
-    assert f"unacceptable character #x{raw[0]:04x}" in error.what
+    assert f"U+{raw[0]:04X}" in error.what
+    assert line_of(error) == NEXT
 
 
 def test_what_is_not_utf_8_names_the_line(tmp_path: Path) -> None:

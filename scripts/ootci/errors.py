@@ -90,7 +90,7 @@ class DeviceFileSyntax(InputError):
 
 class DeviceFileDuplicateKey(InputError):
     id = "DEV-004"
-    meaning = "The same key stands twice in one mapping, so that one of the two values would be lost."
+    meaning = "The same key is twice in one mapping, so that one of the two values would be lost."
     remedy = "Keep one of the two and remove the other; both lines are named."
 
 
@@ -174,7 +174,7 @@ class StageFileTooLarge(InputError):
 class BadOption(InputError):
     id = "CLI-001"
     meaning = "An option has a value that cannot be used."
-    remedy = "The message says which values there are; `--help` has them all."
+    remedy = "The message lists the values; `--help` has them all."
 
 
 class BadUsage(InputError):
@@ -186,11 +186,11 @@ class BadUsage(InputError):
 class TorchMissing(InputError):
     id = "TORCH-001"
     meaning = (
-        "One night or version of torch was asked for, and the index does not have it, or not for this Python and build."
+        "One night or version of torch was requested, and the index does not have it, or not for this Python and build."
     )
     remedy = (
         "Ask for one of those that the message names, or for `nightly`, which is the newest that can be used. No other "
-        "torch is tested in place of one that somebody asks for."
+        "torch is tested in place of a requested one."
     )
 
 
@@ -212,8 +212,8 @@ class WheelRefused(InputError):
 class TorchNotBuilt(InfrastructureError):
     id = "TORCH-004"
     meaning = (
-        "There is no wheel of torch of a ref or pull request: its sources cannot be had or do not build, or PyTorch's "
-        "CI has none."
+        "There is no wheel of torch of a ref or pull request: its sources cannot be fetched or do not build, or "
+        "PyTorch's CI has none."
     )
     remedy = (
         "Read the log that is named. Give a ref that exists, and see that the machine has what PyTorch needs to be "
@@ -276,7 +276,7 @@ class IndexUnreachable(InfrastructureError):
     id = "TORCH-003"
     meaning = "A package index cannot be reached, or PyTorch's answers with no list of torch wheels."
     remedy = (
-        "Try again later, or name a mirror with OOTCI_NIGHTLY_INDEX or OOTCI_RELEASE_INDEX; the message says which "
+        "Try again later, or name a mirror with OOTCI_NIGHTLY_INDEX or OOTCI_RELEASE_INDEX; the message names which "
         "address was asked."
     )
 
@@ -284,7 +284,7 @@ class IndexUnreachable(InfrastructureError):
 class ToolMissing(InfrastructureError):
     id = "HOST-001"
     meaning = "A program that the stage needs is not on this machine."
-    remedy = "Install the program, or put it on PATH; `ootci doctor` says what is missing."
+    remedy = "Install the program, or put it on PATH; `ootci doctor` lists what is missing."
 
 
 class HostFailure(InfrastructureError):
@@ -333,8 +333,8 @@ class HistoryCorrupt(InfrastructureError):
     id = "HIST-002"
     meaning = "A record of the history cannot be read back."
     remedy = (
-        "Get the history anew from its branch with `ootci history fetch` into another folder, and see with `ootci "
-        "history verify` that it is whole."
+        "Get the history again from its branch with `ootci history fetch` into another folder, and see with `ootci "
+        "history verify` that it is complete."
     )
 
 
@@ -358,7 +358,7 @@ class DeliveryInvalid(InputError):
 
 class RelayRefused(InputError):
     id = "RELAY-002"
-    meaning = "The relay takes no reports of whoever sends one, or there is no token to say who that is."
+    meaning = "The relay does not take reports of this sender, or there is no token to identify it."
     remedy = (
         "Let the job have `permissions: id-token: write`, or put a token into OOTCI_RELAY_TOKEN; the relay's "
         "maintainers have to allow the repository."

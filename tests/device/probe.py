@@ -266,7 +266,7 @@ def ask_for_the_optional(torch: ModuleType, name: str, facts: Facts) -> None:
     lacks: dict[str, str] = {}
     facts.device["lacks"] = lacks
     for what, ask in asks.items():
-        lacks[what] = "the process ended when it was asked for"
+        lacks[what] = "the process ended when it was requested"
         facts.add()
         try:
             ask()

@@ -1,9 +1,8 @@
 """The language lint: finds wording that readers have to decode, by the patterns of language.toml.
 
-It reads Markdown, the templates of pages and feeds, the docstrings and comments of the tool and of the device suites,
-and the comments of YAML files. The schemas' descriptions are docstrings. Of the modules in SHOWN it reads every text:
-help of commands, pages, alerts, comments on pull requests, reasons of skipped tests. Code, between backticks or fenced,
-is not prose.
+It reads Markdown, the templates of pages and feeds, the docstrings, comments and texts of the tool and of the device
+suites, and the comments of YAML files. The schemas' descriptions are docstrings. Code, between backticks or fenced, is
+not prose.
 
 Usage: python tests/system/language.py
 """
@@ -25,13 +24,6 @@ import tomllib
 ROOT = Path(__file__).parents[2]
 FILES = ("*.md", "scripts/ootci/*.py", "tests/device/*.py", ".github/*.yml", "devices/*.yaml", "workflows/*.yml")
 FILES += ("dashboard/templates/*",)
-SHOWN = (
-    "scripts/ootci/cli/",
-    "scripts/ootci/stages/judge/",
-    "scripts/ootci/stages/render/",
-    "tests/device/conftest.py",
-)
-"""Modules whose texts people read."""
 _FENCED = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 _MARKUP = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 _CODE = re.compile(r"(`+)[^`\n]+\1|<!--.*?-->", re.DOTALL)
@@ -50,14 +42,9 @@ def rules() -> list[Rule]:
     return [Rule(re.compile(rule["not"], re.IGNORECASE | re.MULTILINE), rule["better"]) for rule in listed]
 
 
-def findings(text: str, suffix: str, *, is_shown: bool = False) -> Iterator[tuple[int, str]]:
-    """The 1-based line of each wording that a rule rejects, with the wording and what to write instead.
-
-    Args:
-        is_shown: whether it is a module whose texts people read.
-
-    """
-    prose = _without_code((_texts if is_shown else _PROSE[suffix])(text), _CODE)
+def findings(text: str, suffix: str) -> Iterator[tuple[int, str]]:
+    """The 1-based line of each wording that a rule rejects, with the wording and what to write instead."""
+    prose = _without_code(_PROSE[suffix](text), _CODE)
     for rule in rules():
         for found in rule.pattern.finditer(prose):
             yield prose.count("\n", 0, found.start()) + 1, f"“{' '.join(found[0].split())}”: {rule.better}"
@@ -82,27 +69,22 @@ def _template(text: str) -> str:
     return _MARKUP.sub(lambda found: "|" + "\n" * found[0].count("\n"), re.sub(r"(?s)<code>.*?</code>", "|", text))
 
 
-def _texts(source: str) -> str:
-    """What :func:`_python` gives, each line with the texts that begin on it."""
-    lines = _python(source).split("\n")
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            text = " ".join(node.value.split())
-            lines[node.lineno - 1] += f" / {text}"
-    return "\n".join(lines)
-
-
 def _python(source: str) -> str:
-    """A module's docstrings and comments, each on its own lines."""
+    """A module's docstrings and comments, each on its own lines, and other texts on the lines on which they begin."""
     lines = [""] * (source.count("\n") + 2)
-    statements = (child for node in ast.walk(ast.parse(source)) for child in ast.iter_child_nodes(node))
-    for text in (statement.value for statement in statements if isinstance(statement, ast.Expr)):
-        if isinstance(text, ast.Constant) and isinstance(text.value, str):
-            for number, line in enumerate(text.value.split("\n"), text.lineno):
+    nodes = list(ast.walk(ast.parse(source)))
+    docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        if node in docstrings:
+            for number, line in enumerate(node.value.split("\n"), node.lineno):
                 lines[number - 1] = line.strip()
+        elif " " in node.value:
+            lines[node.lineno - 1] += f" / {' '.join(node.value.split())}"
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            lines[token.start[0] - 1] = token.string.lstrip("#: ")
+            lines[token.start[0] - 1] += token.string.lstrip("#: ")
     return "\n".join(lines)
 
 
@@ -119,7 +101,7 @@ _PROSE = {
 
 def _findings(name: str) -> list[tuple[int, str]]:
     text = (ROOT / name).read_text(encoding="utf-8")
-    return sorted(set(findings(text, Path(name).suffix, is_shown=name.endswith(".py") and name.startswith(SHOWN))))
+    return sorted(set(findings(text, Path(name).suffix)))
 
 
 def main() -> int:

@@ -101,7 +101,7 @@ class Relay:
             said = _field(answer.text, "status")
             if said == "ignored":
                 raise RelayRefused(_IGNORED, where=self._url, fix=_FIXES[403])
-            return f"the relay says: {said or 'taken'}"
+            return f"the relay answered: {said or 'taken'}"
         if answer.status == 400 and answer.doubtful:
             # The connection broke after the relay had stored the report, and it refuses a second one.
             return "the relay has it, most likely: a try broke off, and it refused the next one"

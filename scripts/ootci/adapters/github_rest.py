@@ -237,7 +237,7 @@ def _remedy(status: int, place: str) -> str:
     if status in (404, 410):
         renamed = "name the repository as it is called now (--repository)"
         return f"{renamed}, and turn on {feature}" if feature else renamed
-    return "see what GitHub's answer says, and run it again"
+    return "see what is wrong in GitHub's answer, and re-run it"
 
 
 _PAGE = "on the page Settings >"

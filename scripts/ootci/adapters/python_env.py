@@ -153,8 +153,8 @@ for name in sys.argv[1:]:
     except importlib.metadata.PackageNotFoundError:
         versions[name] = None
 torch = importlib.util.find_spec("torch")
-said = {"python": platform.python_version(), "versions": versions, "torch": torch and torch.origin}
-print("\\n" + json.dumps(said))
+found = {"python": platform.python_version(), "versions": versions, "torch": torch and torch.origin}
+print("\\n" + json.dumps(found))
 """
 QUESTION_SECONDS = 120.0
 

@@ -209,7 +209,7 @@ class _Remote(io.RawIOBase):
             number, skip = divmod(self._position, BLOCK)
             piece = self._block(number)[skip : skip + end - self._position]
             if not piece:
-                raise DownloadProblem(f"{self._url} is shorter than its server says")
+                raise DownloadProblem(f"{self._url} is shorter than its server announced")
             found += piece
             self._position += len(piece)
         return bytes(found)

@@ -265,7 +265,7 @@ def _made_for(
     try:
         return [torches.get(stated)]
     except OotciError as error:
-        plugin.notes.append(f"torch {stated}, for which it was made, cannot be had: {error.what}")
+        plugin.notes.append(f"torch {stated}, for which it was made, is not available: {error.what}")
         return []
 
 

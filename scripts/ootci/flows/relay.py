@@ -74,7 +74,7 @@ def reports_of_nightly(
     for name in names:
         commit = tested.get(name) or planned.get(plan.run_of(name).torch.version)
         if commit is None:
-            say(f"{name}: not reported, no run says which commit of PyTorch was tested")
+            say(f"{name}: not reported, no run has the commit of PyTorch that was tested")
             continue
         verdict = verdicts.get(name)
         current = verdict is not None and verdict.run_id == plan.run_of(name).run_id

@@ -71,7 +71,7 @@ def _one(plan: Plan, run: PlannedRun, registry: tuple[RegisteredDevice, ...], fo
         raise
     taken = taken_in(device, plan, found, before.head if before else None, now=now, attempt=attempt_number())
     write(taken, folders.workspace.run(device.name).run)
-    return f"taken in from {address}, {(now - taken.finished_at).total_seconds() / 3600:.1f} hours old"
+    return f"imported from {address}, {(now - taken.finished_at).total_seconds() / 3600:.1f} hours old"
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _found(
 def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, newest: int, now: datetime) -> str | None:
     """A contradiction in a report; None if there is none."""
     if run.attempt > newest or (uploaded and run.attempt != uploaded):
-        return f"it says attempt {run.attempt} and this is attempt {uploaded or newest}"
+        return f"it is of attempt {run.attempt} and this is attempt {uploaded or newest}"
     if not run.is_report:
         return "it is none of a device"
     if run.finished_at < run.started_at:

@@ -51,12 +51,12 @@ def ends_of(
         when = f" on a nightly before {bad}" if bad else f" on a nightly after {good}" if good else " on a nightly"
         raise _nothing(
             history,
-            f"no run of `{device}`{when} {'passed' if bad else 'says anything of'} `{test}`",
+            f"no run of `{device}`{when} {'passed' if bad else 'has an outcome of'} `{test}`",
             _near(history, device, test),
         )
     streak = streak_of(seen)
     if streak is None:
-        said = f"`{test}` passes in the newest run that says anything of it, {run_id(seen[0].mark, device)}"
+        said = f"`{test}` passes in the newest run that has it, {run_id(seen[0].mark, device)}"
         raise _nothing(history, said)
     if good is not None:
         return None, streak.first_failed

@@ -43,7 +43,7 @@ class Failing:
 
 def unnamed(test_id: str) -> Signature:
     """The name of a failure without a text."""
-    return Signature.of(f"{test_id}: nothing was said")
+    return Signature.of(f"{test_id}: it gave no text")
 
 
 _SETTLED = {

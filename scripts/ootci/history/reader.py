@@ -135,7 +135,7 @@ class HistoryReader:
         path = needs_file(self.folder, digest)
         found = _loaded(Needs, path)
         if found.digest != digest:
-            raise HistoryCorrupt("its content is not what its name says", where=str(path), fix=RESTORE)
+            raise HistoryCorrupt("its content does not match its name", where=str(path), fix=RESTORE)
         return found
 
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:

@@ -93,7 +93,7 @@ class History(HistoryReader):
             raise NotANightly(
                 f"the plan is no nightly: it tests {plan.trigger.proposal}",
                 where=plan.id,
-                fix="ask `ootci gate --pull-request` what came of it; the history and the pages keep nightlies only",
+                fix="ask `ootci gate --pull-request` for its result; the history and the pages keep nightlies only",
             )
         if not is_name(plan.id):
             raise StageFileInvalid(

@@ -50,7 +50,7 @@ def read_list(path: Path) -> list[Test]:
     try:
         content = path.read_bytes()
         if list_digest(content) != path.stem:
-            raise ValueError("its content is not what its name says")
+            raise ValueError("its content does not match its name")
         suite, *tests = json.loads(b"[%b]" % b",".join(content.splitlines()))
         return [Test(test_id, suite, capability, title) for test_id, capability, title in tests]
     except (OSError, ValueError) as error:

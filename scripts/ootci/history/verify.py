@@ -173,7 +173,7 @@ class _Verification:
     def details(self) -> None:
         for path in sorted((self.folder / "details").glob(f"{MONTH}/*.json.gz")):
             if path not in self._details:
-                fix = "append that run again, or remove the file with `ootci history gc`"
+                fix = "append that run once more, or remove the file with `ootci history gc`"
                 self.problem("the run of these details is not in the history", path, fix)
                 continue
             with self.told():

@@ -194,8 +194,8 @@ class Compat(StageFile):
     needs: Annotated[tuple[Needs, ...], Field(exclude_if=lambda found: not found)] = ()
     """What plugins need of PyTorch, which predictions name by digest; absent where nobody keeps it."""
     exports: Annotated[ExportChanges | None, Field(exclude_if=lambda found: found is None)] = None
-    """What the nightly changed of PyTorch's exports; absent where somebody asked, and where no nightly before can be
-    had."""
+    """What the nightly changed of PyTorch's exports; absent where a person requested it, and where no nightly before is
+    available."""
 
 
 class MissingPart(Record):

@@ -150,7 +150,7 @@ class _Builder:
             if key in result:
                 first = self.lines[path_of_key]
                 raise DeviceFileDuplicateKey(
-                    f"the key `{key}` stands twice, first on line {first}",
+                    f"the key `{key}` is there twice, first on line {first}",
                     where=f"{self.shown}:{line}",
                     fix="keep one of the two",
                 )

@@ -68,8 +68,8 @@ class TorchRequest(Record):
     unavailable_reason: str | None = None
     """Why no torch can be downloaded at all, so that the run is INFRA; null when one can."""
     origin: Annotated[str | None, Field(exclude_if=lambda origin: origin is None)] = None
-    """Who built the wheel of a pull request or push: PyTorch's CI, with the page of its workflow run, or this system,
-    and why. Absent for any other torch."""
+    """The builder of the wheel of a pull request or push: PyTorch's CI, with the page of its workflow run, or this
+    system, and why. Absent for any other torch."""
 
     @property
     def deviation(self) -> str | None:

@@ -133,9 +133,9 @@ class Taker:
 def _unfit(build: CiBuild, device: Device) -> str | None:
     """Why a device cannot be tested on a build; None where it can."""
     if device.torch.variant != CPU:
-        return f"PyTorch's CI has it for the CPU, the device file asks for {device.torch.variant} (`torch.variant`)"
+        return f"PyTorch's CI has it for the CPU, the device file requires {device.torch.variant} (`torch.variant`)"
     if device.python not in (None, build.python):
-        return f"PyTorch's CI has it for Python {build.python}, the device file asks for {device.python} (`python`)"
+        return f"PyTorch's CI has it for Python {build.python}, the device file requires {device.python} (`python`)"
     return None
 
 

@@ -182,5 +182,7 @@ def _checked(builder: _Builder, wheel: Path, commit: str) -> str:
     except DownloadProblem as problem:
         raise builder.refused(str(problem)) from problem
     if said != commit:
-        raise builder.refused(f"the wheel says that it was built from {said or 'no commit'}, and not from {commit}")
+        raise builder.refused(
+            f"the wheel was built, by its own account, from {said or 'no commit'}, and not from {commit}"
+        )
     return str(version)

@@ -24,7 +24,7 @@ def assert_on(tensor: torch.Tensor, device: torch.device) -> None:
     __tracebackhide__ = True
     assert tensor.device == device, f"expected a result on {device}, got one on {tensor.device}"
     storage = tensor.untyped_storage().device
-    assert storage == device, f"the tensor says {device}, its storage says {storage}"
+    assert storage == device, f"the tensor is on {device}, its storage on {storage}"
 
 
 OPAQUE = "tensors of the device are opaque: its memory has no addresses"

@@ -73,5 +73,5 @@ def told_done_too_early(
     wait()
     end = time.monotonic()
     if done and end - asked > 0.25 * (end - start):
-        return f"query() said done, and then waiting took {end - asked:.3f} s of the work's {end - start:.3f} s"
+        return f"query() was true, and then waiting took {end - asked:.3f} s of the work's {end - start:.3f} s"
     return None

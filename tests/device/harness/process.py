@@ -50,6 +50,6 @@ def run_python(code: str, *arguments: str, environment: Mapping[str, str] | None
         if (refused := no_kernel(last_words(said))) is not None:
             raise Refused(refused)
         raise AssertionError(
-            f"a fresh Python ended with {done.returncode}: {last_words(said)}\nit said:\n{said}\nit ran:\n{code}"
+            f"a fresh Python ended with {done.returncode}: {last_words(said)}\nits output:\n{said}\nit ran:\n{code}"
         )
     return done.stdout

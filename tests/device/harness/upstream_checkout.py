@@ -36,7 +36,7 @@ def check_checkout(tests: Path, wanted: str) -> None:
         raise usage_error(
             f"the checkout is at commit {found or 'unknown (not in git)'}, the installed torch was built from {wanted}",
             where,
-            f"check out that commit, or say {COMMIT_OPTION}={ANY} to run them all the same",
+            f"check out that commit, or say {COMMIT_OPTION}={ANY} to run these files with another torch",
         )
 
 

@@ -196,7 +196,7 @@ def test_capability_names_dtypes(device: torch.device) -> None:
             assert_matches(made.to(wide), torch.ones(4, dtype=wide), device)
         except (RuntimeError, NotImplementedError, TypeError) as error:
             # A promise that is not kept is no refusal.
-            pytest.fail(f"the device says that it supports {dtype}, and raised {shown_error(error)}")
+            pytest.fail(f"the device reports that it supports {dtype}, and raised {shown_error(error)}")
     for index in range(torch.accelerator.device_count()):
         assert torch.accelerator.get_device_capability(torch.device(device.type, index))["supported_dtypes"]
 

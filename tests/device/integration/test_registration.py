@@ -141,6 +141,6 @@ def test_packed_sequence_method_is_generated(device: torch.device, device_name: 
 def test_function_that_nobody_wrote_is_not_there(device_name: str) -> None:
     """`torch.<name>` has what the plugin wrote: a name that nobody ever heard of is not there."""
     module = torch.get_device_module(device_name)
-    assert not hasattr(module, "no_such_capability"), "a module that has every name says nothing by having one"
+    assert not hasattr(module, "no_such_capability"), "a module that has every name proves nothing by having one"
     with pytest.raises(AttributeError):
         _ = module.no_such_capability

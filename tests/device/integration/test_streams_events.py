@@ -30,7 +30,7 @@ def load(device: torch.device) -> Load:
 def _assert_honest(attempt: Callable[[], str | None]) -> None:
     """Assert that a device does not tell lies; a machine that was late once is not a lie, so it takes several."""
     seen = [attempt() for _ in range(ATTEMPTS)]
-    assert not all(seen), f"{ATTEMPTS} times out of {ATTEMPTS}, work was said to be done before it was: {seen[-1]}"
+    assert not all(seen), f"{ATTEMPTS} times out of {ATTEMPTS}, work was reported as done before it was: {seen[-1]}"
 
 
 def test_stream_query_is_false_while_busy(device: torch.device, load: Load) -> None:
@@ -40,7 +40,7 @@ def test_stream_query_is_false_while_busy(device: torch.device, load: Load) -> N
         stream = torch.Stream(device)
         with stream:
             seen = told_done_too_early(load, stream.query, stream.synchronize)
-        assert stream.query() is True, "the stream was waited for, and still says that it is busy"
+        assert stream.query() is True, "the stream was waited for, and is still reported as busy"
         return seen
 
     _assert_honest(attempt)
@@ -58,7 +58,7 @@ def test_event_query_is_false_until_reached(device: torch.device, load: Load) ->
                 event.record(stream)
 
         seen = told_done_too_early(enqueue, event.query, event.synchronize)
-        assert event.query() is True, "the event was waited for, and still says that it is not reached"
+        assert event.query() is True, "the event was waited for, and is still reported as not reached"
         return seen
 
     _assert_honest(attempt)

@@ -95,7 +95,7 @@ def test_a_torch_of_another_commit_than_was_planned_is_no_torch_of_the_run(
     assert ootci("plan", cwd=tmp_path, env=_env(server, tmp_path)).code == 0
     plan = tmp_path / ".ootci" / "plan.json"
     plan.write_text(plan.read_text(encoding="utf-8").replace(OTHER, COMMIT), encoding="utf-8")
-    reason = f"the torch that was installed says that it was built from {OTHER}, planned is {COMMIT}"
+    reason = f"the torch that was installed was built, by its own account, from {OTHER}, planned is {COMMIT}"
     assert _fetched(tmp_path, ootci, server, 3)["reason"] == reason
     assert _fetched(tmp_path, ootci, server, 3)["reason"] == reason, "an environment with a wrong torch was used again"
 

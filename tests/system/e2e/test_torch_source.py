@@ -138,7 +138,7 @@ def test_a_pull_request_that_has_moved_on_since_it_was_planned_is_not_built(
 def test_a_wheel_that_says_another_commit_is_refused(pytorch: PyTorchSources, build: Build) -> None:
     ran, source = build("--ref", "main", SAID_COMMIT=pytorch.head)
     assert (ran.code, source) == (3, {})
-    assert f"the wheel says that it was built from {pytorch.head}, and not from {pytorch.main}" in ran.err
+    assert f"the wheel was built, by its own account, from {pytorch.head}, and not from {pytorch.main}" in ran.err
 
 
 def test_what_was_compiled_before_comes_from_the_compiler_cache(

@@ -47,7 +47,7 @@ class Plugin(Record):
         named = [key for key in ("path", "git", "package") if getattr(self, key) is not None]
         if len(named) != 1:
             found = " and ".join(f"`{key}`" for key in named) or "none of them"
-            raise ValueError(f"exactly one of `path`, `git` and `package` says where the plugin is; found {found}")
+            raise ValueError(f"exactly one of `path`, `git` and `package` locates the plugin; found {found}")
         return self
 
 
@@ -111,7 +111,7 @@ class CompatSource(Record):
     @model_validator(mode="after")
     def _one(self) -> CompatSource:
         if self.package is not None and self.nothing_public is not None:
-            raise ValueError("either `package` names a public wheel, or `nothing_public` says what was looked for")
+            raise ValueError("either `package` names a public wheel, or `nothing_public` lists what was looked for")
         if self.package is None and self.nothing_public is None and not self.compile:
             raise ValueError("none of `package`, `nothing_public` and `compile` is there")
         if self.git is not None and not self.compile:

@@ -171,7 +171,7 @@ def _is_no_value(name: object) -> object:
     if not isinstance(name, str) or not re.fullmatch(_CAPITALS, name) or name.startswith("GITHUB_"):
         raise ValueError(
             "write the name of a secret of the repository, in capitals, such as MYDEVICE_REGISTRY_PASSWORD; the value "
-            "never stands in a device file, which is public"
+            "is never in a device file, which is public"
         )
     return name
 

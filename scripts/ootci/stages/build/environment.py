@@ -96,7 +96,7 @@ class GivenEnvironment(DeviceEnvironment):
             raise StepFailed(self.run.torch.unavailable_reason)
         if device.python is not None and device.python != ".".join(self.python_version.split(".")[:2]):
             raise StepFailed(
-                f"the environment given has Python {self.python_version}, the device file asks for {device.python}"
+                f"the environment given has Python {self.python_version}, the device file requires {device.python}"
             )
         self._require_suites_can_run()
         if any(suite.name == UPSTREAM for suite in device.suites):

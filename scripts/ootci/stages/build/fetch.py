@@ -108,7 +108,7 @@ def _checked_wheel(torch: TorchRequest, workspace: Workspace) -> Path:
 def _check_commit(torch: TorchRequest, installed: str | None) -> None:
     if torch.commit is not None and installed != torch.commit:
         raise StepFailed(
-            f"the torch that was installed says that it was built from {installed or 'no commit'}, "
+            f"the torch that was installed was built, by its own account, from {installed or 'no commit'}, "
             f"planned is {torch.commit}"
         )
 

@@ -104,7 +104,7 @@ def receive(folder: Path, stated: str | None, run: PlannedRun) -> Received:
     if (built.run_id, built.device) != (run.run_id, run.device):
         raise StepFailed(f"what was handed over is of the run {built.run_id}, planned is {run.run_id}")
     if [stage.name for stage in built.stages] != [StageName.FETCH, StageName.BUILD]:
-        raise StepFailed("what was handed over does not say what came of fetching and building")
+        raise StepFailed("what was handed over lacks the results of fetching and building")
     for wheel in handover.wheels:
         _require(file.parent / wheel.name, wheel.sha256)
     if built.stages[0].status is not StageStatus.PASSED:

@@ -118,7 +118,7 @@ def taken_in(device: Device, plan: Plan, run: Run, before: Run | None, *, now: d
         what = f"the report is {age.total_seconds() / 3600:.0f} hours old, more than {hours:.0f}"
         raise ExternalRefused(what, where=address, fix="see whether the vendor's own nightly still runs")
     if before is not None and (before.started_at, before.finished_at) == (run.started_at, run.finished_at):
-        what = f"there is nothing new: the report was taken in as {before.id} already"
+        what = f"there is nothing new: the report was imported as {before.id} already"
         raise ExternalRefused(what, where=address, fix="see whether the vendor's own nightly still runs")
     source = TakenFrom(address=address, taken_at=now, run_id=run.id[:200])
     return run.model_copy(

@@ -184,5 +184,5 @@ def _sections(stream: IO[bytes]) -> list[Any]:
     if any(
         section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > length for section in found
     ):
-        raise NoObject("a section lies beyond its end")
+        raise NoObject("a section is beyond its end")
     return found

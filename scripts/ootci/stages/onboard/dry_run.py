@@ -29,7 +29,7 @@ def dry_run(device: Device, plan: Plan) -> tuple[str, ...]:
         python = f", Python {item.python}" if item.python else ""
         lines.append(f"beside it the variant {item.name}: {_place(item)}{python}")
     if device.external is not None:
-        lines = [f"nothing: what was reported elsewhere is taken in from {device.external.run}"]
+        lines = [f"nothing: what was reported elsewhere is imported from {device.external.run}"]
     if device.paused is not None:
         lines.insert(0, f"nothing for the time being, because it is paused: {device.paused.reason}")
     elif device.cadence is Cadence.WEEKLY:

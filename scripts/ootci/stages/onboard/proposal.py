@@ -96,7 +96,7 @@ def _device_file(file: ChangedFile, folder: Path) -> Proposed:
         return Proposed(
             file.path,
             Change.RENAMED,
-            notes=(f"It was {file.before}: what was reported as {old} stays there, and {name} begins anew.",),
+            notes=(f"It was {file.before}: what was reported as {old} stays there, and {name} has no history yet.",),
         )
     return Proposed(file.path, Change.ADDED if file.status == "A" else Change.CHANGED)
 

@@ -41,7 +41,7 @@ def due(plan: Plan, before: Plan | None) -> Plan:
         if started_today and not is_new:
             raise NotDue(f"the nightly of {known or 'today'} was started, and the index has no newer one")
         waiting = f"for {', '.join(missing)}" if is_new else f"newer than {known}" if known else "at all"
-        raise NotDue(f"the index has no nightly {waiting} yet; from {DEADLINE:%H:%M} UTC on it starts all the same")
+        raise NotDue(f"the index has no nightly {waiting} yet; from {DEADLINE:%H:%M} UTC on it starts without one")
     at = f"{plan.created_at:%Y-%m-%d %H:%M} UTC"
     runs = tuple(_marked(run, nights, newest if is_new else None, at) for run in plan.runs)
     return plan.model_copy(update={"runs": runs})

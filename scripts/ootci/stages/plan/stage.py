@@ -39,7 +39,7 @@ class Proposed:
             return "it was closed or deleted"
         if device.external is not None:
             return "it is run elsewhere, where its vendor tests pull requests"
-        return None if device.pull_requests else "its device file asks for no pull requests"
+        return None if device.pull_requests else "its device file does not enable pull requests"
 
 
 def plan(

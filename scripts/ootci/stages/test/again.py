@@ -64,16 +64,16 @@ class LaterAttempts:
         """
         new = [test for test in first.failed if not self.is_expected(test)]
         if len(new) > MAX_AGAIN:
-            self.say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is run again")
+            self.say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is retried")
             return frozenset()
         if new:
-            self.say(f"{len(new)} test(s) fail that did not fail before, and are run again")
+            self.say(f"{len(new)} test(s) fail that did not fail before, and are retried")
         left_over = [test for test in first.failed if self.is_expected(test) and self.not_retried(test)]
         if left_over and len(new) + len(left_over) <= MAX_AGAIN:
-            self.say(f"{len(left_over)} test(s) fail still that were not run again before, and are run again now")
+            self.say(f"{len(left_over)} test(s) fail still that were not retried before, and are retried now")
             new += left_over
         elif left_over:
-            self.say(f"{len(left_over)} test(s) fail still that were not run again before, too many to run again now")
+            self.say(f"{len(left_over)} test(s) fail still that were not retried before, too many to retry now")
         crashed = [test for test in new if first.ended[test] is OutcomeName.CRASHED]
         left = [test for test in new if test not in crashed]
         seen: dict[str, OutcomeName] = {}

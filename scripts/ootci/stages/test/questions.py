@@ -106,7 +106,7 @@ def _remedy(error: str) -> str:
             "with LD_LIBRARY_PATH under `environment` in the device file"
         )
     if "undefined symbol" in error:
-        return ". What to do: build the plugin anew against this torch, or take the release made for it"
+        return ". What to do: build the plugin again with this torch, or take the release made for it"
     return ""
 
 

@@ -93,7 +93,7 @@ class _Stages:
             return Finish(StageStatus.FAILED, NOTHING_COLLECTED, cut(end.tail), end.log)
         if end.failed:
             reason = f"{len(end.failed)} of {len(end.collected)} tests failed"
-            reason += f", {flaky} of them passed when run again" if flaky else ""
+            reason += f", {flaky} of them passed on retry" if flaky else ""
             return Finish(StageStatus.FAILED, reason, None, end.log, only_tests=True)
         return Finish(StageStatus.PASSED, log=end.log)
 

@@ -64,9 +64,9 @@ def refused(relay: Relay, text: bytes) -> str:
 
 def test_a_run_is_reported_in_two_steps_with_a_token_that_is_asked_for_once(server: RelayServer, clock: Clock) -> None:
     relay = clock.relay(server)
-    assert relay.report(body()) == "the relay says: in_progress"
+    assert relay.report(body()) == "the relay answered: in_progress"
     server.state.token_troubles.append(Trouble(500))
-    assert relay.report(body("completed")) == "the relay says: completed"
+    assert relay.report(body("completed")) == "the relay answered: completed"
     assert [item["workflow"]["status"] for item in server.state.taken] == ["in_progress", "completed"]
     assert clock.waited == []
 
@@ -105,7 +105,7 @@ def test_an_address_without_tls_names_the_variable_and_its_page() -> None:
 
 def test_the_published_address_ends_with_a_slash_that_is_not_posted_to(server: RelayServer) -> None:
     relay = Relay(f"{server.url}/", 5, server.token_variables)
-    assert relay.report(body()) == "the relay says: in_progress"
+    assert relay.report(body()) == "the relay answered: in_progress"
 
 
 def test_who_is_not_known_is_told_what_to_ask_for(server: RelayServer, clock: Clock) -> None:
@@ -131,7 +131,7 @@ def test_any_other_refusal_asks_to_look_at_the_address(server: RelayServer, cloc
 @pytest.mark.parametrize("trouble", [Trouble(429), Trouble(500), Trouble(503), Trouble(), Trouble(hangs=True)])
 def test_what_passes_is_tried_again_later_and_later(server: RelayServer, clock: Clock, trouble: Trouble) -> None:
     server.state.troubles += [trouble] * 3
-    assert clock.relay(server).report(body()) == "the relay says: in_progress"
+    assert clock.relay(server).report(body()) == "the relay answered: in_progress"
     assert (server.state.asked, len(server.state.taken)) == (4, 1)
     assert clock.waited == sorted(clock.waited)
     assert clock.waited[0] >= 1 < clock.waited[-1]
@@ -141,7 +141,7 @@ def test_what_passes_is_tried_again_later_and_later(server: RelayServer, clock: 
 def test_the_relay_says_how_long_to_wait(server: RelayServer, clock: Clock, later: str) -> None:
     server.state.troubles.append(Trouble(429, (("Retry-After", later),)))
     relay = clock.relay(server, patience=1e10)
-    assert relay.report(body()) == "the relay says: in_progress"
+    assert relay.report(body()) == "the relay answered: in_progress"
     assert clock.waited[0] >= 20
 
 
@@ -183,7 +183,7 @@ def test_a_relay_that_nobody_runs_is_given_up(clock: Clock, server: RelayServer)
 def test_an_answer_without_end_is_left_when_the_patience_is_over(server: RelayServer) -> None:
     server.state.troubles.append(Trouble(drips=True))
     relay = Relay(server.url, 1.0, server.token_variables)
-    assert relay.report(body()) == "the relay says: taken"
+    assert relay.report(body()) == "the relay answered: taken"
 
 
 @pytest.mark.parametrize("trouble", [Trouble(after=True), Trouble(502, after=True), Trouble(hangs=True, after=True)])
@@ -203,7 +203,7 @@ def test_too_many_requests_are_no_doubt_that_a_report_was_taken(server: RelaySer
 @pytest.mark.parametrize("trouble", [Trouble(500), Trouble(), Trouble(hangs=True)])
 def test_the_token_is_asked_for_again_too(server: RelayServer, clock: Clock, trouble: Trouble) -> None:
     server.state.token_troubles += [trouble, trouble]
-    assert clock.relay(server).report(body()) == "the relay says: in_progress"
+    assert clock.relay(server).report(body()) == "the relay answered: in_progress"
 
 
 def test_without_a_permit_there_is_no_token(server: RelayServer, clock: Clock) -> None:
@@ -237,7 +237,7 @@ def test_the_machine_s_own_passwords_do_not_take_the_token_s_place(
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     assert requests.utils.get_netrc_auth(server.url) == ("a", "b")
-    assert clock.relay(server).report(body()) == "the relay says: in_progress"
+    assert clock.relay(server).report(body()) == "the relay answered: in_progress"
 
 
 @pytest.mark.parametrize("detail", ["::error::x\n::error::y\x1b[31m", "x" * 10_000, 5, None])

@@ -80,7 +80,7 @@ def test_the_relay_is_given_up(server: str, request: pytest.FixtureRequest) -> N
     """One that trickles has answered, of which the beginning is enough."""
     relay = Relay(f"{server}/report", 0.5, {"OOTCI_RELAY_TOKEN": "x"})
     if "trickling" in request.node.name:
-        assert relay.report(b"{}") == "the relay says: taken"
+        assert relay.report(b"{}") == "the relay answered: taken"
     else:
         with pytest.raises(RelayUnreachable):
             relay.report(b"{}")

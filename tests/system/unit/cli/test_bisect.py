@@ -92,7 +92,7 @@ def _ends(number: int) -> tuple[str, ...]:
             "BIS-002: the good nightly 2.15.0.dev20261105+cpu is not",
             "--good",
         ),
-        ((), "BIS-001: no run of `dev` on a nightly says anything of", "--good and --bad"),
+        ((), "BIS-001: no run of `dev` on a nightly has an outcome of", "--good and --bad"),
     ],
 )
 def test_what_cannot_be_searched_is_an_input_error_that_names_what_can(

@@ -263,7 +263,7 @@ def test_what_is_no_report_of_ours_is_not_taken(world: World, wrong: Callable[[W
         ("run-two-1", {"other": b""}, "the artifact holds no run.json"),
         ("run-two-1", {"run.json": b" " * (40 << 20)}, "run.json is larger than 32768 KiB"),
         ("run-two-1", {"run.json": run(0, "dev").to_json().encode()}, "it is a report of 'dev'"),
-        ("run-two-1", {"run.json": run(0, "two", attempt=2).to_json().encode()}, "it says attempt 2"),
+        ("run-two-1", {"run.json": run(0, "two", attempt=2).to_json().encode()}, "it is of attempt 2"),
         ("run-two-1", {"run.json": b"[]"}, "run.json"),
     ],
     ids=["no report", "a bomb", "another device", "another attempt", "no record"],

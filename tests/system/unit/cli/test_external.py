@@ -100,7 +100,7 @@ def verdict(folder: Path) -> tuple[str, str]:
 def test_a_report_is_taken_in_and_shown_with_its_source_and_age(ootci: Tool, folder: Path, vendor: _Vendor) -> None:
     vendor.content = report(5).to_json().encode()
     said = night(ootci, folder)
-    assert said.out == f"away: taken in from {vendor.url}, 5.0 hours old\n"
+    assert said.out == f"away: imported from {vendor.url}, 5.0 hours old\n"
     taken = read(Run, folder / ".ootci" / "runs" / "away" / "run.json")
     plan = read(Plan, folder / ".ootci" / "plan.json")
     assert (taken.id, taken.plan_id, taken.attempt) == (f"{plan.id}-away", plan.id, 1)

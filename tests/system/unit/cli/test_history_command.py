@@ -192,7 +192,7 @@ def test_an_artifact_is_the_report_of_the_device_and_attempt_in_its_name(ootci: 
     assert stored[("dev", 2)] == run(0, "dev", attempt=2)
     refused = {key for key, found in stored.items() if found.suites[0].state is ReportState.UNREADABLE}
     assert (refused, set(stored) - refused) == ({("two", 2), ("dev", 1)}, {("two", 1), ("dev", 2)})
-    assert "run-two-2/run.json: not taken, it says attempt 1 and this is attempt 2" in ran.err
+    assert "run-two-2/run.json: not taken, it is of attempt 1 and this is attempt 2" in ran.err
     assert "run-dev-3/run.json: not taken, the plan night000 expects no attempt 3 of dev" in ran.err
 
 
@@ -358,5 +358,5 @@ def test_an_attempt_that_cannot_have_been_made_yet_is_not_taken(ootci: Tool, wor
     write(late, work / ".ootci" / "runs" / "two" / "run.json")
     ran = ootci("history", "append", cwd=work)
     assert ran.out == "runs appended: 1; there already: 0\n"
-    assert "it says attempt 99 and this is attempt 1" in ran.err
+    assert "it is of attempt 99 and this is attempt 1" in ran.err
     assert [found.attempt for found in _stored(work / "data")] == [1]

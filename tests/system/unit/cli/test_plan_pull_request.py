@@ -82,8 +82,8 @@ def test_who_is_not_tested_is_told_why(ootci: Tool, folder: Path) -> None:
     ran = _plan(ootci, folder, pull_request())
     assert ran.out.splitlines() == [
         "asks: left out, It is being moved.",
-        "never: left out, its device file asks for no pull requests",
-        "silent: left out, its device file asks for no pull requests",
+        "never: left out, its device file does not enable pull requests",
+        "silent: left out, its device file does not enable pull requests",
     ]
     _plan(ootci, folder, pull_request(action="closed"))
     assert {left.reason for left in _planned(folder).left_out[1:]} == {"it was closed or deleted"}

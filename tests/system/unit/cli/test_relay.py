@@ -81,8 +81,10 @@ def _works(relay: RelayServer) -> list[dict[str, Any]]:
 def test_a_pull_request_is_reported_in_two_steps(report: Report, relay: RelayServer) -> None:
     first, second = report("--status", "in_progress"), report("--status", "completed")
     assert (first.code, second.code) == (0, 0)
-    assert first.out.splitlines() == [f"{name}: reported in_progress; the relay says: in_progress" for name in NAMES]
-    assert second.out.splitlines()[1] == "two: reported completed, success; the relay says: completed"
+    assert first.out.splitlines() == [
+        f"{name}: reported in_progress; the relay answered: in_progress" for name in NAMES
+    ]
+    assert second.out.splitlines()[1] == "two: reported completed, success; the relay answered: completed"
     begun, _, ended, _ = _works(relay)
     assert begun["started_at"] is not None
     assert ended == {
@@ -183,7 +185,7 @@ def test_the_last_attempt_counts_and_none_of_the_future(report: Report, relay: R
 def test_what_nobody_began_to_report_is_reported_all_the_same(report: Report, relay: RelayServer, attempt: str) -> None:
     """The relay was down then; or failed jobs are run again, to which the job that began does not belong."""
     ran = report("dev", "--status", "completed", GITHUB_RUN_ATTEMPT=attempt)
-    assert (ran.code, ran.out) == (0, "dev: reported completed, success; the relay says: completed\n")
+    assert (ran.code, ran.out) == (0, "dev: reported completed, success; the relay answered: completed\n")
     begun, ended = _works(relay)
     assert (begun["status"], begun["conclusion"], begun["test_results"]) == ("in_progress", None, None)
     assert (ended["status"], ended["run_attempt"]) == ("completed", attempt)
@@ -204,7 +206,7 @@ def test_six_hours_are_the_most(report: Report, relay: RelayServer, minutes: int
     assert (late.code, list(relay.state.states.values())) == (0, [end])
     assert ("is not reported" in late.err and "within six hours" in late.err) == (end == "timed_out")
     again = report("dev", "--status", "completed", GITHUB_RUN_ATTEMPT="2")
-    assert again.out == "dev: reported completed, success; the relay says: completed\n"
+    assert again.out == "dev: reported completed, success; the relay answered: completed\n"
 
 
 def test_who_did_not_report_before_it_was_cancelled_says_so(report: Report, relay: RelayServer, folder: Path) -> None:
@@ -309,7 +311,7 @@ def test_a_torch_that_does_not_say_its_commit_cannot_be_reported(
     _judged(folder, _run(9, "dev").model_copy(update={"torch": TorchBuild(version="2.14.0", git_version=said)}))
     ran = report("--nightly", "--status", "completed")
     assert (ran.code, relay.state.taken) == (0, [])
-    assert "dev: not reported, no run says which commit of PyTorch was tested" in ran.err
+    assert "dev: not reported, no run has the commit of PyTorch that was tested" in ran.err
 
 
 def test_a_nightly_does_not_begin(report: Report, judged: Path) -> None:
@@ -327,7 +329,7 @@ def test_another_ci_system_says_what_github_would_have_said(
     assert (ran.code, "CLI-001: it is needed and not there\n  where: --run-id" in ran.err) == (2, True)
     named = ["--workflow", "ci", "--run-id", "5", "--url", "https://ci.example.org/5", "--check-run-id", "c5"]
     ran = ootci("relay", "report", *arguments, *named, cwd=folder, env=environment)
-    assert (ran.code, ran.out) == (0, "dev: reported in_progress; the relay says: in_progress\n")
+    assert (ran.code, ran.out) == (0, "dev: reported in_progress; the relay answered: in_progress\n")
     assert (_works(relay)[0]["url"], _works(relay)[0]["check_run_id"]) == ("https://ci.example.org/5", "c5")
     named[3] = "5; rm"
     ran = ootci("relay", "report", *arguments, *named, cwd=folder, env=environment)

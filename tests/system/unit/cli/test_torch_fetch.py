@@ -120,8 +120,8 @@ def test_what_pytorchs_ci_put_together_of_two_commits_is_taken_and_told(world: W
 @pytest.mark.parametrize(
     ("extra", "why"),
     [
-        ('python: "3.12"\n', "has it for Python 3.10, the device file asks for 3.12 (`python`)"),
-        ("torch:\n  variant: cu130\n", "has it for the CPU, the device file asks for cu130 (`torch.variant`)"),
+        ('python: "3.12"\n', "has it for Python 3.10, the device file requires 3.12 (`python`)"),
+        ("torch:\n  variant: cu130\n", "has it for the CPU, the device file requires cu130 (`torch.variant`)"),
     ],
 )
 def test_a_device_that_it_does_not_fit_says_so_and_the_others_are_tested(

@@ -149,7 +149,7 @@ def test_what_the_device_lacks_is_told_also_when_asking_ends_the_process(tmp_pat
     assert (code, facts["reached"]) == (7, "described")
     assert "streams" not in lacks
     assert lacks["events"] == "RuntimeError: no events here"
-    assert lacks["a generator"] == "the process ended when it was asked for"
+    assert lacks["a generator"] == "the process ended when it was requested"
 
 
 NO_HOOKS = """

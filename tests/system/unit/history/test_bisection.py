@@ -94,14 +94,14 @@ def test_with_one_end_given_the_other_alone_is_looked_for(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("runs", "what"),
     [
-        ([("failed", 0), ("passed", 1)], "passes in the newest run that says anything of it, night001-dev"),
+        ([("failed", 0), ("passed", 1)], "passes in the newest run that has it, night001-dev"),
         (
             [("failed", 0), ("failed", 1)],
             "has never passed on a nightly; the first run in which it failed is night000-dev",
         ),
         ([("passed", 3), ("failed", 3)], "passed and then failed on the same torch 2.15.0.dev20261104+cpu; the plugin"),
-        ([("skipped", 0)], "no run of `dev` on a nightly says anything of"),
-        ([], "no run of `dev` on a nightly says anything of"),
+        ([("skipped", 0)], "no run of `dev` on a nightly has an outcome of"),
+        ([], "no run of `dev` on a nightly has an outcome of"),
     ],
 )
 def test_where_there_is_nothing_to_search_it_is_said_why(

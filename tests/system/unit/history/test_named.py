@@ -18,7 +18,7 @@ from ootci.model.cluster import Signature
 
 TWO = "integration/test_x.py::two"
 SAID = {"a": Signature.of("RuntimeError: a"), "b": Signature.of("RuntimeError: b")}
-SILENT = Signature.of(f"{TWO}: nothing was said")
+SILENT = Signature.of(f"{TWO}: it gave no text")
 
 
 def nights(letters: str) -> NamedFailures:

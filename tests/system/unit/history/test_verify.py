@@ -68,7 +68,7 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes] | None, str, str]] = {
         SMOKE,
         lambda text: text.replace(b"::two", b"::ten"),
         SMOKE,
-        "the tests cannot be read back: its content is not what its name says",
+        "the tests cannot be read back: its content does not match its name",
     ),
     "test-broken": (SMOKE, lambda _: b"{}", SMOKE, "the tests cannot be read back"),
     "tests-gone": (SMOKE, None, SMOKE, "the tests cannot be read back"),

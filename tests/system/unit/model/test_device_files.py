@@ -253,7 +253,7 @@ def test_a_suite_is_named_once(tmp_path: Path) -> None:
 )
 def test_the_same_key_twice_is_found_at_any_depth(tmp_path: Path, text: str, key: str, first: int, second: int) -> None:
     error = refused(tmp_path, text, DeviceFileDuplicateKey)
-    assert error.what == f"the key `{key}` stands twice, first on line {first}"
+    assert error.what == f"the key `{key}` is there twice, first on line {first}"
     assert line_of(error) == second
 
 

@@ -121,7 +121,7 @@ def test_fifty_new_failures_are_no_flakes_and_none_is_run_again(play: Play) -> N
     names = [f"t{number}" for number in range(50)]
     played = play(_tests(" ".join(names), **dict.fromkeys(names, "failed")))
     assert (played.flaky, played.later, len(played.starts)) == (frozenset(), {}, 1)
-    assert f"50 tests fail that did not fail before, more than {again.MAX_AGAIN}: none is run again" in played.log
+    assert f"50 tests fail that did not fail before, more than {again.MAX_AGAIN}: none is retried" in played.log
 
 
 def test_old_failures_do_not_count_towards_the_limit(play: Play) -> None:
@@ -144,7 +144,7 @@ def test_too_many_that_were_not_run_again_before_keep_no_new_failure_from_its_re
     script = _tests(" ".join([*sorted(names), "new"]), **dict.fromkeys(names, "failed"), new="failed")
     played = play(script, _second("new", "passed"), before=names, not_retried=names)
     assert (played.flaky, played.asked(1)) == ({"new"}, ["new"])
-    assert f"{len(names)} test(s) fail still that were not run again before, too many to run again now" in played.log
+    assert f"{len(names)} test(s) fail still that were not retried before, too many to retry now" in played.log
 
 
 def test_a_test_that_crashed_is_run_again_alone(play: Play) -> None:

@@ -66,7 +66,7 @@ def test_an_import_that_ends_the_process_with_exit_code_0_is_no_import(tmp_path:
     ("error", "remedy"),
     [
         ("libx.so.1: cannot open shared object file: No such file", "install what libx.so.1 belongs to"),
-        ("/a/b.so: undefined symbol: _ZN3c10", "build the plugin anew against this torch"),
+        ("/a/b.so: undefined symbol: _ZN3c10", "build the plugin again with this torch"),
     ],
 )
 def test_what_the_loader_says_comes_with_what_to_do(tmp_path: Path, error: str, remedy: str) -> None:

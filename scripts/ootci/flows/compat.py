@@ -30,7 +30,6 @@ from ootci.stages.compat import (
     read_plugin,
     read_torch,
     source_check,
-    with_source,
     without_findings,
 )
 from ootci.stages.plan import night_before, resolve
@@ -252,7 +251,7 @@ def _with_source(
             base = fixed or torches.get(OtherTorch.RELEASE.value)
             if base.version != torch.version:
                 other = compile_source(target.item, base.build, base.wheel.path, folders, progress, commit=commit)
-    return with_source(prediction, source_check(built, other))
+    return prediction.with_source(source_check(built, other))
 
 
 def _made_for(

@@ -27,14 +27,14 @@ from ootci.flows.context import CLOCKS, Folders, attempt_number
 from ootci.flows.dispatch import DEVICE_RUN, title_of
 from ootci.flows.reports import append_workspace, take_in
 from ootci.history.store import History
-from ootci.model.compat import Compat, Prediction, SourceCheck
+from ootci.model.compat import Compat, SourceCheck
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import parse, write, write_atomic
 from ootci.model.relay import RELAY_MINUTES
 from ootci.model.run import Run
 from ootci.stages.collect import not_started, unreadable
-from ootci.stages.compat import unchecked, with_source
+from ootci.stages.compat import unchecked
 
 NIGHTLY = "nightly.yml"
 PULL_REQUEST = "pull-request.yml"
@@ -68,7 +68,7 @@ class _Night:
     Attributes:
         run: its workflow run, where it is not in the history yet.
         legs: the workflow run of each device that is run here; None where there is none.
-        sources: the same of each paused device whose source is compiled.
+        sources: the same of each paused device whose source is compiled; they are not waited for.
 
     """
 
@@ -84,7 +84,7 @@ class _Night:
     def missing(self) -> list[str]:
         """The devices that it waits for; runs on other torches are not waited for."""
         also = {run.device for run in self.plan.also}
-        legs = [(name, leg) for name, leg in self.legs.items() if name not in also] + [*self.sources.items()]
+        legs = ((name, leg) for name, leg in self.legs.items() if name not in also)
         return [name for name, leg in legs if leg is None or not leg.is_over]
 
     @property
@@ -201,21 +201,22 @@ def _added(
     if night.run is not None:
         take_in(plan, registry, own, say)
         _take_predictions(night, night.run, github, own, say)
-    elif not made and not own.workspace.runs():
-        return
-    newest = {device: leg.attempt for device, leg in night.legs.items() if leg is not None}
-    try:
-        devices, _ = append_workspace(
-            own.workspace, store, say, attempts=lambda device: newest.get(device, attempt_number()), made=made
-        )
-    except OotciError as error:
-        if not is_new:
-            raise
-        # An error would delay every later nightly.
-        show_warning(f"the nightly {plan.id!a} is not taken", error)
-        return
-    if devices or is_new:
-        yield Received(plan, tuple(dict.fromkeys(devices)), is_new)
+    devices: list[str] = []
+    if is_new or made or own.workspace.runs():
+        newest = {device: leg.attempt for device, leg in night.legs.items() if leg is not None}
+        try:
+            devices, _ = append_workspace(
+                own.workspace, store, say, attempts=lambda device: newest.get(device, attempt_number()), made=made
+            )
+        except OotciError as error:
+            if not is_new:
+                raise
+            # An error would delay every later nightly.
+            show_warning(f"the nightly {plan.id!a} is not taken", error)
+            return
+    compiled = _take_sources(night, store, github, say)
+    if devices or is_new or compiled:
+        yield Received(plan, tuple(dict.fromkeys([*devices, *compiled])), is_new)
 
 
 def _one(
@@ -280,7 +281,7 @@ def _cancel(github: GithubRuns, run: WorkflowRun, say: Say) -> None:
 
 
 def _take_predictions(night: _Night, run: WorkflowRun, github: GithubRuns, own: Folders, say: Say) -> None:
-    """Add the predictions of the nightly's own run, if it has any, each with what compiling the source predicted."""
+    """Add the predictions of the nightly's own run, if it has any."""
     for _, artifact in sorted(_artifacts(github, run.number, "compat").items(), reverse=True):
         try:
             content = artifact_file(github.rest, artifact, Compat.FILE, PLAN_LIMITS)
@@ -289,21 +290,29 @@ def _take_predictions(night: _Night, run: WorkflowRun, github: GithubRuns, own: 
             say(f"the predictions of {artifact.name} are not taken: {problem}")
             continue
         if found.plan_id == night.plan.id:
-            nightly = {torch.version for torch in found.torches[:1]}
-            joined = (
-                with_source(item, _source(item, night, github, say))
-                if item.plugin in night.sources and item.torch in nightly
-                else item
-                for item in found.predictions
-            )
-            write(found.model_copy(update={"predictions": tuple(joined)}), own.workspace.compat)
+            write(found, own.workspace.compat)
             return
 
 
-def _source(predicted: Prediction, night: _Night, github: GithubRuns, say: Say) -> SourceCheck:
+def _take_sources(night: _Night, store: History, github: GithubRuns, say: Say) -> list[str]:
+    """Add what compiling sources predicted, as soon as each has ended; gives their devices."""
+    predicted = store.compat(night.plan.id)
+    if predicted is None or not predicted.torches:
+        return []
+    ended = {
+        device: leg
+        for device, leg in night.sources.items()
+        if leg is not None and leg.is_over and not store.holds_source(night.plan.id, device)
+    }
+    for device, leg in ended.items():
+        found = _source(device, leg, predicted, github, say)
+        store.append_source(night.plan.id, device, found)
+    return list(ended)
+
+
+def _source(device: str, leg: WorkflowRun, predicted: Compat, github: GithubRuns, say: Say) -> SourceCheck:
     """What compiling a device's source predicted. Vendors' code ran in that job, so nothing else of it is taken."""
-    device, leg = predicted.plugin, night.sources[predicted.plugin]
-    found = _artifacts(github, leg.number, f"compile-{device}") if leg is not None else {}
+    found = _artifacts(github, leg.number, f"compile-{device}")
     for _, artifact in sorted(found.items(), reverse=True):
         try:
             content = artifact_file(github.rest, artifact, Compat.FILE, Limits())
@@ -313,6 +322,6 @@ def _source(predicted: Prediction, night: _Night, github: GithubRuns, say: Say) 
             continue
         for item in compiled.predictions:
             of = (compiled.plan_id, item.plugin, item.torch)
-            if item.source is not None and of == (night.plan.id, device, predicted.torch):
+            if item.source is not None and of == (predicted.plan_id, device, predicted.torches[0].version):
                 return item.source
     return unchecked("its job reported nothing")

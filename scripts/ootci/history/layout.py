@@ -26,6 +26,7 @@ PLAN = "plan.json"
 WITHDRAWN = "withdrawn.json"
 COMPAT = "compat.json"
 EXPORTS = "exports.json"
+SOURCE = ".source.json"
 NEEDS = "needs"
 TESTS = "tests"
 UNFINISHED = ".unfinished"
@@ -103,6 +104,11 @@ def run_file(night: Path, device: str, attempt: int) -> Path:
 def late_file(night: Path, device: str, attempt: int) -> Path:
     """The file of a run whose report was late: it counts, and not what was reported in time."""
     return night / f"{device}.{attempt}.late.json"
+
+
+def source_file(night: Path, device: str) -> Path:
+    """Where what compiling a device's source predicted is: it may come after the other predictions of the nightly."""
+    return night / f"{device}{SOURCE}"
 
 
 def runs_of(folder: Path) -> dict[RunKey, Path]:

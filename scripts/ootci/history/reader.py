@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from ootci.errors import HistoryConflict, HistoryCorrupt
-from ootci.model.compat import Compat, ExportChanges, Needs
+from ootci.model.compat import Compat, ExportChanges, Needs, SourceCheck
 from ootci.model.plan import Plan
 from ootci.model.record import Record, check_version, time_of
 from ootci.model.run import Run
@@ -24,6 +24,7 @@ from .layout import (
     EXPORTS,
     PLAN,
     RESTORE,
+    SOURCE,
     WITHDRAWN,
     RunKey,
     check_format,
@@ -121,9 +122,23 @@ class HistoryReader:
         return plan.model_copy(update={"runs": tuple(runs)})
 
     def compat(self, plan_id: str) -> Compat | None:
-        """The predictions for each device on one nightly, without needs and exports; None without any."""
-        path = self._nights[plan_id] / COMPAT
-        return _loaded(Compat, path) if path.exists() else None
+        """The predictions for each device on one nightly, without needs and exports; None without any.
+
+        What compiling a source predicted on the nightly's torch is joined with the prediction from the wheel.
+        """
+        night = self._nights[plan_id]
+        if not (night / COMPAT).exists():
+            return None
+        found = _loaded(Compat, night / COMPAT)
+        sources = {path.name.removesuffix(SOURCE): path for path in night.glob(f"*{SOURCE}")}
+        nightly = {torch.version for torch in found.torches[:1]}
+        joined = (
+            item.with_source(_loaded(SourceCheck, sources[item.plugin]))
+            if item.plugin in sources and item.torch in nightly
+            else item
+            for item in found.predictions
+        )
+        return found.model_copy(update={"predictions": tuple(joined)}) if sources else found
 
     def exports(self, plan_id: str) -> ExportChanges | None:
         """The changes of PyTorch's exports on one nightly; None where they are not known."""

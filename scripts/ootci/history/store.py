@@ -5,6 +5,7 @@
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.json``: a run of it, see ``run_file``.
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.late.json``: the same of a report that came after the night was judged.
 - ``<YYYY-MM>/<plan id>/compat.json``: what was predicted of each device on that nightly, if it was.
+- ``<YYYY-MM>/<plan id>/<device>.source.json``: what compiling a paused device's source predicted.
 - ``<YYYY-MM>/<plan id>/exports.json``: what that nightly of PyTorch changed of its exports, if that is known.
 - ``needs/<digest>.json``: what a plugin's wheel needs of PyTorch. Every night with a prediction for it names it.
 - ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
@@ -26,7 +27,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ootci.errors import HistoryConflict, NotANightly, NotInHistory, StageFileInvalid
-from ootci.model.compat import Compat
+from ootci.model.compat import Compat, SourceCheck
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import utc_text
 from ootci.model.run import Run
@@ -47,6 +48,7 @@ from .layout import (
     needs_file,
     pack,
     run_file,
+    source_file,
     tests_file,
     write_files,
 )
@@ -173,6 +175,20 @@ class History(HistoryReader):
             new[night / EXPORTS] = pack(json.loads(compat.exports.model_dump_json()))
         self._write({**new, path: pack(json.loads(kept.model_dump_json(exclude_defaults=True)))})
         return True
+
+    def append_source(self, plan_id: str, device: str, compiled: SourceCheck) -> None:
+        """Add what compiling a device's source predicted.
+
+        Raises:
+            HistoryConflict: the nightly is not in the history.
+
+        """
+        path = source_file(self.night(plan_id, device), device)
+        self._write({path: pack(json.loads(compiled.model_dump_json(exclude_defaults=True)))})
+
+    def holds_source(self, plan_id: str, device: str) -> bool:
+        """Whether there is a prediction of a device's source."""
+        return source_file(self.night(plan_id, device), device).exists()
 
     def holds(self, run: Run) -> bool:
         """Whether there is a run of the same device, nightly and attempt."""

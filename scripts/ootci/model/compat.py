@@ -178,6 +178,26 @@ class Prediction(Record):
         """Findings of some kinds."""
         return sum(finding.kind in kinds for finding in self.findings)
 
+    def with_source(self, source: SourceCheck) -> Prediction:
+        """The prediction from a plugin's wheel, joined with that from its source."""
+        findings, notes, texts = self.findings, self.notes, [source.why]
+        if source.forecast is Forecast.BREAK and source.error and source.place:
+            kind, name = FindingKind.COMPILE_ERROR, source.error
+            findings = (Finding(kind=kind, name=name, text=name, needed_by=(source.place,)), *findings)
+            notes = (*notes, f"its source compiles on torch {source.baseline}")
+        if self.forecast is not Forecast.NOTHING:
+            first = source.forecast is Forecast.BREAK and self.forecast is not Forecast.BREAK
+            texts = [source.why, self.why] if first else [self.why, source.why]
+        return self.model_copy(
+            update={
+                "forecast": _joined(self.forecast, source.forecast),
+                "why": " · ".join(texts),
+                "findings": findings,
+                "notes": notes,
+                "source": source,
+            }
+        )
+
 
 class Compat(StageFile):
     """Predictions for plugins and torches."""
@@ -295,3 +315,10 @@ class Predicted(Record):
     def removals(self) -> dict[tuple[FindingKind, str], Removal]:
         """When each missing part was removed, by its kind and text."""
         return {(part.kind, part.text): item for item in self.breaks for part in item.parts}
+
+
+def _joined(wheel: Forecast, source: Forecast) -> Forecast:
+    if Forecast.BREAK in (wheel, source):
+        return Forecast.BREAK
+    # What a source tells does not make up for a wheel that could not be read on this night, and can on others.
+    return source if wheel is Forecast.NOTHING else wheel

@@ -2,7 +2,7 @@
 
 from .plugin import PluginWheel, read_plugin
 from .predict import needs_of, predict, without_findings
-from .source import source_check, unchecked, with_source
+from .source import source_check, unchecked
 from .torch_wheel import TorchWheel, export_changes, read_torch
 
 __all__ = [
@@ -15,6 +15,5 @@ __all__ = [
     "read_torch",
     "source_check",
     "unchecked",
-    "with_source",
     "without_findings",
 ]

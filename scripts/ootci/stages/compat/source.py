@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ootci.model.build import Build, StageStatus
-from ootci.model.compat import Finding, FindingKind, Forecast, Prediction, SourceCheck
+from ootci.model.compat import Forecast, SourceCheck
 
 LONGEST = 300
 _ENVIRONMENT = re.compile(r"^\S*/site-packages/")
@@ -42,34 +42,6 @@ def source_check(built: Build, other: Build | None) -> SourceCheck:
 def unchecked(reason: str, commit: str | None = None) -> SourceCheck:
     """A source that was not compiled."""
     return SourceCheck(forecast=Forecast.UNCHECKED, why=f"source not compiled: {reason}", commit=commit)
-
-
-def with_source(prediction: Prediction, source: SourceCheck) -> Prediction:
-    """The prediction from a plugin's wheel, joined with that from its source."""
-    findings, notes, texts = prediction.findings, prediction.notes, [source.why]
-    if source.forecast is Forecast.BREAK and source.error and source.place:
-        kind, name = FindingKind.COMPILE_ERROR, source.error
-        findings = (Finding(kind=kind, name=name, text=name, needed_by=(source.place,)), *findings)
-        notes = (*notes, f"its source compiles on torch {source.baseline}")
-    if prediction.forecast is not Forecast.NOTHING:
-        first = source.forecast is Forecast.BREAK and prediction.forecast is not Forecast.BREAK
-        texts = [source.why, prediction.why] if first else [prediction.why, source.why]
-    return prediction.model_copy(
-        update={
-            "forecast": _joined(prediction.forecast, source.forecast),
-            "why": " · ".join(texts),
-            "findings": findings,
-            "notes": notes,
-            "source": source,
-        }
-    )
-
-
-def _joined(wheel: Forecast, source: Forecast) -> Forecast:
-    if Forecast.BREAK in (wheel, source):
-        return Forecast.BREAK
-    # What a source tells does not make up for a wheel that could not be read on this night, and can on others.
-    return source if wheel is Forecast.NOTHING else wheel
 
 
 def _reason(build: Build) -> str:

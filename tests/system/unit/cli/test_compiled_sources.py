@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from unit.cli.device_runs_world import LATE, NAMES, World
-from unit.samples import night, register
+from unit.cli.device_runs_world import NAMES, World
+from unit.samples import register
 
 from ootci.model.compat import Compat, Forecast, Prediction, SourceCheck
 from ootci.model.torch_build import TorchBuild
@@ -51,7 +51,9 @@ def test_what_compiling_a_source_predicted_is_joined_with_the_wheel_s_prediction
     torches = (TorchBuild(version="2.15.0"), TorchBuild(version="2.14.0"))
     predicted = Compat(plan_id="night000", torches=torches, predictions=(wheel, release, dev))
     world.hub.upload(own.number, "compat-1", own.sha, {"compat.json": predicted.to_json().encode()})
-    # The nightly waits for it as for a device.
+    # The nightly does not wait for it.
+    assert world.received() == {"received": "yes", "publish": "yes", "devices": "dev two"}
+    assert world.history.compat("night000") == predicted
     assert world.received()["received"] == "no"
     job = world.hub.started("card")
     for name, content in artifacts.items():
@@ -60,19 +62,10 @@ def test_what_compiling_a_source_predicted_is_joined_with_the_wheel_s_prediction
     forged = predicted.model_copy(update={"predictions": ()})
     world.hub.upload(job.number, "compat-9", job.sha, {"compat.json": forged.to_json().encode()})
     job.end()
-    assert world.received()["received"] == "yes"
+    assert world.received() == {"received": "yes", "publish": "yes", "devices": ""}
+    assert world.received()["received"] == "no"
     found = world.history.compat("night000")
     assert found is not None
     assert found.predictions[1:] == (release, dev)
     expected = why or "wheel · source not compiled: its job reported nothing"
     assert (found.predictions[0].why, found.predictions[0].version) == (expected, None)
-
-
-def test_a_source_that_compiles_for_too_long_holds_up_the_nightly_until_the_deadline_only(world: World) -> None:
-    register(world.folder, "card", "paused: {reason: no card}\ncompat: {compile: true}\n")
-    world.nightly(0, paused={"card": "no card"})
-    for name in NAMES:
-        world.report(0, name)
-    assert world.received()["received"] == "no"
-    world.now = night(0) + LATE
-    assert world.received() == {"received": "yes", "publish": "yes", "devices": "dev two"}

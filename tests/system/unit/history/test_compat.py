@@ -11,7 +11,17 @@ from ootci.errors import HistoryConflict, HistoryCorrupt
 from ootci.flows.reports import append_workspace
 from ootci.history.store import History
 from ootci.history.verify import verify
-from ootci.model.compat import Compat, ExportChanges, Finding, FindingKind, Forecast, Needs, Parts, Prediction
+from ootci.model.compat import (
+    Compat,
+    ExportChanges,
+    Finding,
+    FindingKind,
+    Forecast,
+    Needs,
+    Parts,
+    Prediction,
+    SourceCheck,
+)
 from ootci.model.record import write
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
@@ -45,6 +55,26 @@ def test_a_damaged_file_is_a_problem(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"binary", b"Binary"))
     with pytest.raises(HistoryCorrupt):
         History(tmp_path).compat(planned.id)
+    assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
+
+
+def test_what_compiling_a_source_predicted_may_come_later(tmp_path: Path) -> None:
+    history, planned = History(tmp_path), plan()
+    history.append_plan(planned)
+    torches = (TorchBuild(version="2.15.0"), TorchBuild(version="2.14.0"))
+    release = PREDICTION.model_copy(update={"torch": "2.14.0"})
+    kept = Compat(plan_id=planned.id, torches=torches, predictions=(PREDICTION, release))
+    history.append_compat(kept)
+    source = SourceCheck(forecast=Forecast.NO_BREAK, why="source compiles")
+    assert not history.holds_source(planned.id, "dev")
+    history.append_source(planned.id, "dev", source)
+    assert history.holds_source(planned.id, "dev")
+    found = History(tmp_path).compat(planned.id)
+    assert found == kept.model_copy(update={"predictions": (PREDICTION.with_source(source), release)})
+    report = verify(tmp_path)
+    assert (report.problems, report.notes) == ((), ())
+    (path,) = tmp_path.rglob("dev.source.json")
+    path.write_bytes(path.read_bytes().replace(b"compiles", b"Compiles"))
     assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
 
 

@@ -20,7 +20,6 @@ from ootci.model.compat import (
     SourceCheck,
 )
 from ootci.model.torch_build import TorchBuild
-from ootci.stages.compat import with_source
 
 TORCH = TorchBuild(version="2.15.0.dev20261120+cpu", git_version=SHA)
 RELEASE = TorchBuild(version="2.14.1+cpu")
@@ -84,7 +83,7 @@ def _device(device: str, *findings: Finding, **values: object) -> DevicePredicti
 
 def _compiled(predicted: DevicePrediction, source: SourceCheck) -> DevicePrediction:
     nightly, *others = predicted.predictions
-    return predicted.model_copy(update={"predictions": (with_source(nightly, source), *others)})
+    return predicted.model_copy(update={"predictions": (nightly.with_source(source), *others)})
 
 
 def _without(device: str, forecast: Forecast, why: str) -> DevicePrediction:

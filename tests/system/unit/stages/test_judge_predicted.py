@@ -23,7 +23,6 @@ from ootci.model.compat import (
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts
-from ootci.stages.compat import with_source
 from ootci.stages.judge import judge
 
 NAMES = ("one", "two", "three")
@@ -58,7 +57,7 @@ def _compiled(name: str, forecast: Forecast, *missing: str, error: str = "no 'f'
     """The same for a plugin whose source was compiled, too."""
     place = "k.cpp:3" if forecast is Forecast.BREAK else None
     source = SourceCheck.model_validate({"forecast": forecast, "why": "why", "place": place, "error": place and error})
-    return with_source(_broken(name, *missing, version=version), source)
+    return _broken(name, *missing, version=version).with_source(source)
 
 
 def _compat(number: int, *predictions: Prediction) -> Compat:

@@ -8,7 +8,7 @@ from unit.samples import request
 
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.compat import Finding, FindingKind, Forecast, Prediction, SourceCheck
-from ootci.stages.compat import source_check, unchecked, with_source
+from ootci.stages.compat import source_check, unchecked
 
 COMMIT = "c0ffee0123456789"
 ERROR = "the plugin does not build: a/k.cpp:3:9: error: 'f' (of x) is not a member of 'c10' (exit code 1)"
@@ -108,7 +108,7 @@ def test_wheel_and_source_are_one_prediction(
     wheel: Forecast, source: SourceCheck, forecast: Forecast, why: str
 ) -> None:
     findings = (SYMBOL,) if wheel is Forecast.BREAK else ()
-    found = with_source(Prediction(plugin="d", forecast=wheel, why="wheel", torch="2", findings=findings), source)
+    found = Prediction(plugin="d", forecast=wheel, why="wheel", torch="2", findings=findings).with_source(source)
     assert (found.forecast, found.why, found.source) == (forecast, why, source)
     assert [item.kind for item in found.findings if item != SYMBOL] == [FindingKind.COMPILE_ERROR] * (source is BREAKS)
 

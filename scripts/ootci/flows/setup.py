@@ -12,7 +12,7 @@ from urllib.parse import quote
 from ootci.adapters.download import is_private
 from ootci.adapters.github_repository import GithubRepository, GithubSettings, NotReadable
 from ootci.model.device import Device
-from ootci.model.setting import Form, Kind, Setting, labels_of, of_kind
+from ootci.model.setting import PUBLISH, Form, Kind, Setting, labels_of, of_kind
 from ootci.stages.onboard.checks import HOSTED
 
 HISTORY = "data"
@@ -90,7 +90,7 @@ def steps(
             (f"runner {', '.join(labels)}", "settings/actions/runners", partial(_runner, repository, settings, labels))
             for labels in _machines(devices)
         ),
-        ("PyPI", "settings/environments", partial(_elsewhere, repository, settings, "OOTCI_PUBLISH", _PUBLISHER)),
+        ("PyPI", "settings/environments", partial(_elsewhere, repository, settings, PUBLISH, _PUBLISHER)),
         ("relay", "settings/installations", partial(_elsewhere, repository, settings, "OOTCI_RELAY_URL", _ALLOW_LIST)),
     )
     found = []

@@ -46,6 +46,9 @@ class Setting:
     form: Form = Form.TEXT
 
 
+PUBLISH = "OOTCI_PUBLISH"
+"""The repository variable that turns publishing to the package index on."""
+
 SETTINGS = (
     Setting(
         "OOTCI_ADDRESS",
@@ -75,7 +78,7 @@ SETTINGS = (
         "Where this repository's deep tests find torch: a folder of wheels or a package index.",
     ),
     Setting(
-        "OOTCI_PUBLISH",
+        PUBLISH,
         Kind.VARIABLE,
         "a release is on GitHub only",
         "`pypi` publishes each release on the package index, whose trusted publisher the workflow has to be.",

@@ -135,7 +135,7 @@ def test_device_page_with_thousands_of_failures(sampled: Sample, tmp_path: Path)
     verdicts = sampled.verdicts.model_copy(update={"devices": (verdict,)})
     render(sampled.registry[2:3], history, verdicts, tmp_path / "site")
     pages = list((tmp_path / "site" / "d").rglob("*.html"))
-    assert len(pages) == 6
+    assert len(pages) == 7
     for path in pages:
         assert path.stat().st_size < DEVICE, path
     text = pages[0].read_text(encoding="utf-8")

@@ -161,7 +161,7 @@ def test_a_refusal_is_no_bad_moment(hub: FakeGithub, waited: list[float], status
         (404, "/repos/o/r/actions/runs/1", "turn on Actions, on the page Settings > Actions > General"),
         (410, "/repos/o/r/issues", "turn on issues, on the page Settings > General > Features"),
         (404, "/repos/o/r", "name the repository as it is called now (--repository)"),
-        (422, "/repos/o/r/issues", "see what GitHub's answer says"),
+        (422, "/repos/o/r/issues", "see what is wrong in GitHub's answer"),
     ],
 )
 def test_a_refusal_names_the_setting_that_mends_it_and_its_page(

@@ -98,7 +98,7 @@ def _lose(name: str) -> Callable[[Path], None]:
         (_edit("{", "["), False, "what was handed over cannot be read"),
         (_edit(f'"name": "{WHEEL}"', f'"name": "../{WHEEL}"'), False, "what was handed over cannot be read"),
         (_edit("night000-dev", "night001-dev"), False, "what was handed over is of the run night001-dev"),
-        (_edit('"name": "build"', '"name": "smoke"'), False, "does not say what came of fetching and building"),
+        (_edit('"name": "build"', '"name": "smoke"'), False, "lacks the results of fetching and building"),
         (_edit('"passed"', '"failed"'), False, r"on builder 7 \(x86_64, Linux\)"),
     ],
 )

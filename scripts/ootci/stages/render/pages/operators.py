@@ -255,14 +255,17 @@ def matrix_values(file: OperatorsFile | DeviceOperatorsFile) -> dict[str, object
 
 
 def operators_file(devices: Sequence[str], found: Mapping[str, DeviceCoverage]) -> OperatorsFile:
-    """The matrix of operators and devices: the operators that most devices test, the worst first."""
+    """The matrix of operators and devices: the operators that most devices test, the worst first; devices without last."""
     among = Counter(name for coverage in found.values() for name in coverage.worst)
     chosen = sorted(among, key=lambda name: (-among[name], name))[:ROWS_LIMIT]
     columns = tuple(name for name in devices if found[name].worst)
     return OperatorsFile(
         page=f"../../{operators_path()}",
         letters=_letters(state for coverage in found.values() for state in coverage.worst.values()),
-        devices=tuple(_totals(name, found[name], len(among)) for name in devices),
+        devices=tuple(
+            _totals(name, found[name], len(among))
+            for name in sorted(devices, key=lambda name: found[name].why_none is not None)
+        ),
         columns=columns,
         operators=tuple(
             OperatorRow(operator=name, devices="".join(_letter(found[device].worst.get(name)) for device in columns))

@@ -255,7 +255,7 @@ def matrix_values(file: OperatorsFile | DeviceOperatorsFile) -> dict[str, object
 
 
 def operators_file(devices: Sequence[str], found: Mapping[str, DeviceCoverage]) -> OperatorsFile:
-    """The matrix of operators and devices: the operators that most devices test, the worst first; devices without last."""
+    """The matrix of operators and devices: the operators that most devices test, the worst first."""
     among = Counter(name for coverage in found.values() for name in coverage.worst)
     chosen = sorted(among, key=lambda name: (-among[name], name))[:ROWS_LIMIT]
     columns = tuple(name for name in devices if found[name].worst)

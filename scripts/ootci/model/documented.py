@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -40,9 +42,15 @@ def _described(schema: JsonSchemaValue, record: type[Any]) -> JsonSchemaValue:
 def _docstrings(kind: type[Any]) -> dict[str, str]:
     """The docstring below each attribute of a class."""
     found = {}
-    for definition in ast.parse(inspect.getsource(kind)).body:
-        for pair in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
-            match pair:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                    found[name] = inspect.cleandoc(text)
+    for pair in pairwise(_classes(kind.__module__)[kind.__name__].body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = inspect.cleandoc(text)
     return found
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The source of each class of a module."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}

@@ -140,7 +140,12 @@ def any_of(answers: Iterable[bool | None]) -> bool | None:
 
 def _together(began: Sequence[Began]) -> str:
     count = plugins(began)
-    names = ", ".join(sorted(item.source.device for item in began if item.plugin_changed is not False))
-    control = f"; the plugins of {names} changed too, or may have" if names else ", and none of them changed"
+    changed, unknown = (
+        ", ".join(sorted(item.source.device for item in began if item.plugin_changed is answer))
+        for answer in (True, None)
+    )
+    plugin = f"; the plugin changed too on {changed}" if changed else ""
+    plugin += f"; a change of the plugin is not known on {unknown}" if unknown else ""
     reference = ", the reference among them" if any(item.source.is_reference for item in began) else ""
-    return f"{count} independent plugins broke the same way{reference}: probably upstream{control}"
+    none = ", and none of them changed"
+    return f"{count} independent plugins broke the same way{reference}: probably upstream{plugin or none}"

@@ -64,8 +64,8 @@ def _only(*items: Failing) -> Cluster:
     ("items", "cause", "words"),
     [
         ([failing("oak"), failing("elm")], Cause.UPSTREAM, "probably upstream, and none of them changed"),
-        ([failing("oak", _streak(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugins of oak changed too"),
-        ([failing("oak", _streak(plugin=None)), failing("elm")], Cause.UPSTREAM, "oak changed too, or may have"),
+        ([failing("oak", _streak(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugin changed too on oak"),
+        ([failing("oak", _streak(plugin=None)), failing("elm")], Cause.UPSTREAM, "is not known on oak"),
         ([failing("oak"), failing("ref", _streak(plugin=True))], Cause.UPSTREAM, "the reference among them"),
         ([failing("oak", _streak(torch=None)), failing("elm", _streak(torch=None))], Cause.UPSTREAM, "2 independent"),
         ([failing("ref")], Cause.UNKNOWN, "only the reference device; PyTorch or the reference: unclear"),

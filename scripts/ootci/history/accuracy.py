@@ -25,7 +25,7 @@ SAMPLE = 3
 FACTOR = 4
 """A largest error grew when it is so many times the largest of all nights before."""
 LEAST = 4
-"""Smaller errors are told of by nobody, in units in the last place."""
+"""Smaller errors, in units in the last place, never count as grown."""
 
 Errors = Mapping[tuple[str, str], Accuracy]
 """By operator and dtype."""
@@ -56,8 +56,8 @@ def accuracy_nights(
 ) -> tuple[AccuracyNight, ...]:
     """The last nights on which a device's errors were measured, oldest first.
 
-    Nights in the device's ``bad_ranges``, of another channel than the newest, or on another torch than the requested
-    one are left out.
+    The newest is always there. It is compared with no other in the device's ``bad_ranges``, of another channel, or on
+    another torch than the requested one, and with none where it is such a night itself.
 
     Args:
         nights: each nightly's run that counts, newest first.
@@ -68,7 +68,8 @@ def accuracy_nights(
     """
     found: list[AccuracyNight] = []
     for plan, run in nights:
-        if not tells(ranges, plan, run) or (found and run.head.channel is not found[0].run.head.channel):
+        is_compared = tells(ranges, plan, run)
+        if found and (not is_compared or run.head.channel is not found[0].run.head.channel):
             continue
         details = history.details(run, Accuracies)
         if details is None:
@@ -76,7 +77,7 @@ def accuracy_nights(
         rows = run.places.rows
         named = ((operator_of(run.tests[rows[place]].id), item) for place, item in details.tests.items())
         found.append(AccuracyNight(plan, run, {name: item for name, item in named if name is not None}))
-        if len(found) == NIGHTS:
+        if len(found) == NIGHTS or not is_compared:
             break
     return tuple(reversed(found))
 

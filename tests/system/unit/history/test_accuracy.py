@@ -109,6 +109,12 @@ def test_the_last_nights_are_read_and_bad_ones_left_out(tmp_path: Path) -> None:
     assert [item.errors[EXP].device_largest for item in found] == [2, 3, 4, *range(6, NIGHTS + 3)]
 
 
+def test_the_newest_night_is_there_also_where_it_is_compared_with_none(tmp_path: Path) -> None:
+    history, told = _history(tmp_path, 5)
+    bad = BadRange(first=night(4).date(), last=night(4).date(), reason="no network", link="https://example.com/1")
+    assert [item.errors[EXP].device_largest for item in accuracy_nights(history, told, (bad,))] == [4]
+
+
 def test_other_tests_and_runs_without_details_have_no_errors(tmp_path: Path) -> None:
     history, told = _history(tmp_path, 2)
     other = [Outcome(id="models/a.py::b", suite="models", outcome=OutcomeName.PASSED, accuracy=errors(1))]

@@ -174,7 +174,7 @@ class StageFileTooLarge(InputError):
 class BadOption(InputError):
     id = "CLI-001"
     meaning = "An option has a value that cannot be used."
-    remedy = "The message lists the values; `--help` has them all."
+    remedy = "The message lists the accepted values; `--help` has them all."
 
 
 class BadUsage(InputError):

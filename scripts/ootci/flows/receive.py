@@ -200,7 +200,7 @@ def _added(
     is_new = night.run is not None
     if night.run is not None:
         take_in(plan, registry, own, say)
-        _take_predictions(night, night.run, github, own, say)
+        _take_predictions(plan, night.run, github, own, say)
     devices: list[str] = []
     if is_new or made or own.workspace.runs():
         newest = {device: leg.attempt for device, leg in night.legs.items() if leg is not None}
@@ -280,18 +280,16 @@ def _cancel(github: GithubRuns, run: WorkflowRun, say: Say) -> None:
         show_warning(f"{run.title} is not cancelled", error)
 
 
-def _take_predictions(night: _Night, run: WorkflowRun, github: GithubRuns, own: Folders, say: Say) -> None:
+def _take_predictions(plan: Plan, run: WorkflowRun, github: GithubRuns, own: Folders, say: Say) -> None:
     """Add the predictions of the nightly's own run, if it has any."""
     for _, artifact in sorted(_artifacts(github, run.number, "compat").items(), reverse=True):
         try:
             content = artifact_file(github.rest, artifact, Compat.FILE, PLAN_LIMITS)
-            found = parse(Compat, content, where=artifact.name)
+            if parse(Compat, content, where=artifact.name).plan_id == plan.id:
+                write_atomic(own.workspace.compat, content)
+                return
         except (ArtifactProblem, InputError) as problem:
             say(f"the predictions of {artifact.name} are not taken: {problem}")
-            continue
-        if found.plan_id == night.plan.id:
-            write(found, own.workspace.compat)
-            return
 
 
 def _take_sources(night: _Night, store: History, github: GithubRuns, say: Say) -> list[str]:

@@ -131,14 +131,15 @@ class HistoryReader:
             return None
         found = _loaded(Compat, night / COMPAT)
         sources = {path.name.removesuffix(SOURCE): path for path in night.glob(f"*{SOURCE}")}
-        nightly = {torch.version for torch in found.torches[:1]}
+        if not sources or not found.torches:
+            return found
         joined = (
             item.with_source(_loaded(SourceCheck, sources[item.plugin]))
-            if item.plugin in sources and item.torch in nightly
+            if item.plugin in sources and item.torch == found.torches[0].version
             else item
             for item in found.predictions
         )
-        return found.model_copy(update={"predictions": tuple(joined)}) if sources else found
+        return found.model_copy(update={"predictions": tuple(joined)})
 
     def exports(self, plan_id: str) -> ExportChanges | None:
         """The changes of PyTorch's exports on one nightly; None where they are not known."""

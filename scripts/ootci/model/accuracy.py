@@ -43,7 +43,7 @@ def ulp(error: float | None) -> float:
 
 
 def accuracy(said: object) -> Accuracy | None:
-    """What a device run reported as measured, or None where that is no accuracy."""
+    """The accuracy that a device run reported; None where the report is not valid."""
     try:
         return _ACCURACY.validate_python(said)
     except ValidationError:

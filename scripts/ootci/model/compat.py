@@ -170,7 +170,7 @@ class Prediction(Record):
     notes: tuple[str, ...] = ()
     """Facts that are no break by themselves, such as a requirement that excludes this torch."""
     source: Annotated[SourceCheck | None, Field(exclude_if=lambda check: check is None)] = None
-    """What compiling the plugin's source told, which is in the fields above, too; absent where it was not tried."""
+    """The prediction from the plugin's source, which is part of the fields above; absent where it was not compiled."""
     needs: Annotated[str | None, Field(exclude_if=lambda digest: digest is None)] = None
     """The digest of what the plugin needs; absent where that is not kept."""
 
@@ -320,5 +320,5 @@ class Predicted(Record):
 def _joined(wheel: Forecast, source: Forecast) -> Forecast:
     if Forecast.BREAK in (wheel, source):
         return Forecast.BREAK
-    # What a source tells does not make up for a wheel that could not be read on this night, and can on others.
+    # A wheel that cannot be read tonight is read on other nights: the source's prediction does not replace its own.
     return source if wheel is Forecast.NOTHING else wheel

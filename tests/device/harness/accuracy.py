@@ -45,7 +45,7 @@ class Accuracy:
         if not right.numel():
             return
         far = [(made[kept].to(right.dtype) - right).abs() for made in (one, own)]
-        # Where the cpu is that far off, several results are right, as of eigenvectors.
+        # A cpu that is that far off computed another right result; eigenvectors, for example, have several.
         allowed = SAME_ANSWER * TOLERANCES[own.dtype].distance(right).max()
         if bool((far[1][far[1].isfinite()] > allowed).any()):
             return
@@ -79,9 +79,9 @@ def _has_elements(made: object) -> bool:
 
 
 def _in_reach(size: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Which exact results have an error: those that the dtype can hold, and of which float64 knows the last place.
+    """Which exact results are measured: those that the dtype can hold, and for which float64 is exact enough.
 
-    A result that is much smaller than the others, or than the samples, which are about 1, may be what a sum left over.
+    One that is much smaller than the others, or than the samples, which are about 1, may be a rounding error itself.
     """
     facts = torch.finfo(dtype)
     held = size.isfinite() & (size <= facts.max)

@@ -28,6 +28,7 @@ def test_forward(device: torch.device, operator: Operator, request: pytest.Fixtu
     accuracy = Accuracy()
     tally = Tally(accuracy=accuracy)
     compare(operator, operator.samples(), forward, device, counterpart=FORWARD_TEST, show=sample_lines, tally=tally)
-    if measured := accuracy.summary():
+    # An operator that the device refuses in part has no error: the samples left may be the easy ones.
+    if (measured := accuracy.summary()) and not tally.refused:
         request.node.user_properties.append((MEASURED, measured))
     tally.end()

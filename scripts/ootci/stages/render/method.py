@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ootci.history.ever_failed import NIGHTS
 from ootci.history.flakiness import LATELY, SAMPLE, TURNS
-from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
+from ootci.history.gc import ACCURACY_RUNS, MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
 from ootci.model.device import LONGEST_RANGE
 
@@ -33,6 +33,7 @@ def method_page(maker: PageMaker) -> File:
         texts_nights=TEXTS_NIGHTS,
         recent_nights=RECENT_NIGHTS,
         measures_runs=MEASURES_RUNS,
+        accuracy_runs=ACCURACY_RUNS,
         longest_range=LONGEST_RANGE.days,
         test_nights=NIGHTS,
         kept_names=KEPT,

@@ -39,8 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(RepairedRuns())
     config.pluginmanager.register(Recorder(config), RECORDER)
     if share := [shards.read_shard(text) for text in config.getoption("--shard")]:
-        durations = shards.read_durations(config.getoption("--durations-from"))
-        config.pluginmanager.register(shards.Shards(share, durations, config.getoption("--events")))
+        config.pluginmanager.register(shards.Shards(share, config.getoption("--events")))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

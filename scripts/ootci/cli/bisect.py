@@ -19,8 +19,8 @@ from ootci.flows.bisect import begin, resume
 from ootci.flows.context import Folders
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step
-from ootci.model.durations import duration
 from ootci.model.torch_build import TorchBuild
+from ootci.model.words import duration
 
 _CODES = {
     Ending.FIRST_BAD: EXIT_FINE,

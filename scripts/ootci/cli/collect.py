@@ -9,11 +9,9 @@ import click
 from ootci.cli.options import folder_options, format_option, path_option
 from ootci.cli.show import note, show_table
 from ootci.flows.context import Folders, attempt_number, clock, run_url
-from ootci.flows.shares import locked_run, remembered, take_shares
-from ootci.history.durations import averaged
-from ootci.model.durations import Durations
+from ootci.flows.shares import locked_run, take_shares
 from ootci.model.plan import Plan
-from ootci.model.record import read, write
+from ootci.model.record import read
 from ootci.stages.collect import NOT_KNOWN, collect
 
 
@@ -24,14 +22,9 @@ from ootci.stages.collect import NOT_KNOWN, collect
     metavar="DIR",
     text="Folder with the artifacts of shares from other machines; the newest attempt of each counts.",
 )
-@path_option(
-    "--durations-to", text="Write the tests' durations, averaged with the plan's, for `ootci plan --durations-from`."
-)
 @format_option
 @folder_options("devices", "work")
-def collect_command(
-    device: str, shares: Path | None, durations_to: Path | None, output_format: str, folders: Folders
-) -> None:
+def collect_command(device: str, shares: Path | None, output_format: str, folders: Folders) -> None:
     """Collect the results of DEVICE's stages; writes run.json, and JUnit reports of the run and of each suite.
 
     A run folder with only JUnit, from pytest run by hand, is collected too.
@@ -48,9 +41,6 @@ def collect_command(
     for stage in run.stages:
         if (stage.reason or "").startswith(NOT_KNOWN):
             note(f"{device} {stage.name}: {stage.reason}")
-    if durations_to is not None:
-        before = remembered(workspace.durations).get(device, {})
-        write(Durations(devices={device: averaged(before, run)}), durations_to)
     lines = [
         f"{device} {report.suite}: {report.state.value}, {report.counts.pass_rate} tests passed, "
         f"{report.counts.failures} failed"

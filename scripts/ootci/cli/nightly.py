@@ -21,11 +21,11 @@ from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
 from ootci.model.device import RegisteredDevice, find_device, with_other_torches
-from ootci.model.durations import duration
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName, Verdicts
+from ootci.model.words import duration
 from ootci.resources import reference_device_file
 from ootci.stages.render.pages.findings import FindingsFile
 from ootci.stages.render.pages.published import API

@@ -24,13 +24,8 @@ from ootci.errors import BadOption
 from ootci.flows.context import Folders
 from ootci.flows.planning import make_plan
 from ootci.flows.proposal import proposed
-from ootci.flows.shares import remembered
-from ootci.history.durations import measured
-from ootci.history.store import History
 from ootci.model.device import BuildRunner, Container, Device, RegisteredDevice, Runner, find_device
-from ootci.model.durations import Durations
 from ootci.model.plan import Plan
-from ootci.model.record import write
 from ootci.stages.plan import NotDue
 
 
@@ -50,9 +45,6 @@ from ootci.stages.plan import NotDue
 )
 @payload_option
 @path_option(
-    "--durations-from", text="A durations.json of `ootci collect --durations-to`, for devices without a history here."
-)
-@path_option(
     "--if-due",
     text="Plan only when there is a new nightly since the plan in FILE, or after 14:00 UTC where none was planned that "
     "day; writes the plan to FILE, too.",
@@ -65,13 +57,12 @@ def plan_command(
     torch: str | None,
     pull_request: str | None,
     payload: Path | None,
-    durations_from: Path | None,
     if_due: Path | None,
     github_output: Path | None,
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Decide which devices run on which torch; writes plan.json, and durations.json for shares.
+    """Decide which devices run on which torch; writes plan.json.
 
     For a workflow: the matrix of jobs, the plan's id, how many devices run, of a single one its name and its job, and
     with --if-due whether it is due.
@@ -102,12 +93,6 @@ def plan_command(
             note(f"not planned: {reason}")
             append("due=no\ncount=0\n", github_output)
             return
-        past, known = History(folders.history), remembered(durations_from)
-        seconds = {
-            run.device: measured(map(past.whole, past.newest_stored(run.device))) or known.get(run.device, {})
-            for run in result.every_run
-        }
-        write(Durations(devices=seconds), folders.workspace.durations)
     append(("due=yes\n" if if_due else "") + _outputs(result, registry), github_output)
     show(result, output_format, lambda markdown: _table(result) if markdown else _lines(result))
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from ootci.adapters.terminal import echo, json_text, terminal_width  # noqa: TID251
 from ootci.adapters.terminal import one_line as one_line
 from ootci.model.build import StageResult, StageStatus
-from ootci.model.durations import duration
+from ootci.model.words import duration
 
 NARROWEST = 12
 """Characters to which a column is cut at most."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ootci.adapters.annotation import show_warning
 from ootci.adapters.folder_lock import locked
 from ootci.errors import BadOption, OotciError
 from ootci.flows.context import Folders, attempt_number, clock
 from ootci.model.build import Build, StageStatus
 from ootci.model.device import find_device
-from ootci.model.durations import Durations
 from ootci.model.plan import Plan
-from ootci.model.record import read, write_atomic
+from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.workspace import RunFolder, Shard, Workspace
 from ootci.stages.collect import collect_share
@@ -39,28 +36,11 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
     if shard is None:
         return folder, ()
     mine = folder.shard(shard)
+    mine.path.mkdir(parents=True, exist_ok=True)
     if folder.build.exists():
         # An uploaded share contains its build.json.
-        mine.path.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder.build, mine.build)
-    known = read(Durations, workspace.durations).devices if workspace.durations.exists() else {}
-    seconds = mine.path / "seconds.json"
-    write_atomic(seconds, json.dumps(known.get(device, {})).encode())
-    return mine, (f"--shard={shard.index}/{shard.count}", f"--durations-from={seconds}")
-
-
-def remembered(path: Path | None) -> dict[str, dict[str, float]]:
-    """How long tests took, by device, from a kept file; a missing or broken file is ignored.
-
-    It may come from a cache into which others can write, and only affects how tests are divided.
-    """
-    if path is None or not path.exists():
-        return {}
-    try:
-        return read(Durations, path).devices
-    except OotciError as error:
-        show_warning("the shares may last differently long", error)
-        return {}
+    return mine, (f"--shard={shard.index}/{shard.count}",)
 
 
 @contextlib.contextmanager

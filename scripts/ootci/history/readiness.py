@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from statistics import fmean, median
 
-from ootci.model.durations import duration
 from ootci.model.record import Record, Time
 from ootci.model.relay import Conclusion, concluded
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.model.words import duration
 
 DAYS = 14
 """Days up to the newest nightly that count."""

@@ -13,7 +13,6 @@ from ootci.model.compat import Compat
 from ootci.model.device import Device
 from ootci.model.difference import Difference
 from ootci.model.documented import Documented
-from ootci.model.durations import Durations
 from ootci.model.event import Event
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
@@ -28,7 +27,6 @@ DRAFT = "http://json-schema.org/draft-07/schema#"
 
 STAGE_FILES: tuple[type[StageFile], ...] = (
     Plan,
-    Durations,
     TorchSource,
     Build,
     Handover,

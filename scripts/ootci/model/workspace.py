@@ -85,7 +85,6 @@ class Workspace:
     plan = _Below("plan.json")
     compat = _Below("compat.json")
     verdicts = _Below("verdicts.json")
-    durations = _Below("durations.json")
     torch_wheels = _Below("torch")
     """Wheels of torch: those that were built or handed over, and in a folder each those that were downloaded."""
     torch_source = _Below("torch/torch.json")

@@ -36,8 +36,8 @@ jobs:
       - name: Look
         uses: {RESTORE}
         with:
-          path: .ootci/past/durations.json
-          key: durations
+          path: .ootci/past/plan.json
+          key: plan
       - name: Plan
         id: plan
         shell: bash

@@ -35,7 +35,7 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("pins_actions", DEVICE, PIN, PIN.replace("v1.2.3", "v1.2.4")),
     ("pins_actions", DEVICE, PIN, "actions/checkout@" + "f" * 40 + " # v1.2.3"),
     ("shares_no_cache", DEVICE, UPLOAD, UPLOAD.replace("upload-artifact", "cache")),
-    ("shares_no_cache", NIGHTLY, "path: .ootci/past/durations.json", "path: .ootci"),
+    ("shares_no_cache", NIGHTLY, "path: .ootci/past/plan.json", "path: .ootci"),
     ("shares_no_cache", NIGHTLY, "actions/cache/restore", "actions/cache"),
     ("shares_no_cache", NIGHTLY, "run: ootci plan", "run: ootci build x && ootci plan"),
     ("shares_no_cache", NIGHTLY, 'python-version: "3.11"', 'python-version: "3.11"\n          cache: pip'),

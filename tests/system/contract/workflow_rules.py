@@ -374,7 +374,7 @@ def _text_of_job(file: File, name: str) -> str:
 
 _VENDOR = r"^ootci (build|test|nightly|torch build)\b|^ootci compat\b.*--compile\b"
 _CACHED = ("actions/cache/restore", "actions/cache/save")
-_OF_EARLIER_RUNS = (".ootci/past/durations.json", ".ootci/past/plan.json")
+_OF_EARLIER_RUNS = (".ootci/past/plan.json",)
 _OF_OUR_TESTS = (".ootci/ccache", ".ootci/torch-wheels")
 _PUSH = r"^ootci history publish\b"
 ALERT = r"^ootci alert\b"

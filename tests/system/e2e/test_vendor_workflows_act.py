@@ -22,8 +22,7 @@ from misbehaving import install, write_device
 from pytorch_ci import pytorch_ci
 from relay_server import RelayServer
 
-from ootci.model.durations import Durations
-from ootci.model.record import read, write
+from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel
 
@@ -154,24 +153,18 @@ runner: {labels: [self-hosted, mycard], shares: 2}
 OWN_BUILDER = "build: {runner: {labels: [builder]}}\n"
 SHARES = (f"device/{DEVICE} 1 of 2-1", f"device/{DEVICE} 2 of 2-2")
 """act adds the number of a matrix's leg."""
-KEY = f"ootci-durations-{DEVICE}.yaml--"
-TOOK_LONG = "smoke/test_scripted.py::test_second"
 
 
 def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_and_put_together(
     ours: Repository, index: Mapping[str, str], tmp_path: Path
 ) -> None:
     vendor = _vendor(tmp_path, "self-hosted-container.yml", extra=OWN_MACHINE + OWN_BUILDER)
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    took_long = {TOOK_LONG: 900.0}
-    write(Durations(devices={DEVICE: took_long, "other": {"smoke/a.py::a": 1.0}}), kept / f"{KEY}-0-1")
     run = run_workflow(
         vendor,
         tmp_path / "run",
         workflow="self-hosted-container.yml",
         event="schedule",
-        environment={**index, "CARD_IS_GONE": str(tmp_path / "gone"), "STUB_CACHE": str(kept)},
+        environment={**index, "CARD_IS_GONE": str(tmp_path / "gone")},
         called=ours,
         labels=("ubuntu-latest", "mycard", "builder"),
     )
@@ -187,7 +180,7 @@ def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_an
     }
     share = artifacts / f"share-{DEVICE}=2-of-2-1"
     uploaded = {path.name for path in (share / "shards" / "2-of-2").iterdir()}
-    assert uploaded == {"build.json", "env.json", "events.jsonl", "seconds.json", "logs"}
+    assert uploaded == {"build.json", "env.json", "events.jsonl", "logs"}
     handed = json.loads((artifacts / f"built-{DEVICE}-1" / "handover.json").read_text(encoding="utf-8"))
     report = _report(run, f"run-{DEVICE}-1")
     assert handed["provenance"]["url"] == report["url"]
@@ -196,12 +189,6 @@ def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_an
     assert handed["provenance"]["machine"] in str(place["built_on"])
     assert len({item["id"] for item in outcomes}) == len(outcomes) == 5
     assert {item["outcome"] for item in outcomes} == {"passed"}
-    # How long its tests took last time, where we have no history of the device; and for next time.
-    assert read(Durations, artifacts / f"plan-{DEVICE}-1" / "durations.json").devices == {DEVICE: took_long}
-    known = read(Durations, kept / f"{KEY}-1-1").devices
-    assert known.keys() == {DEVICE}
-    assert known[DEVICE].keys() == {item["id"] for item in outcomes}
-    assert 450 <= known[DEVICE][TOOK_LONG] < 900
 
 
 @pytest.mark.deep

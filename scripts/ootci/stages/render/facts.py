@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ootci.model.device import Device, Plugin
-from ootci.model.durations import duration
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest, full_commit
+from ootci.model.words import duration
 
 from .links import github_handle, pytorch_commit, web_address
 from .text import one_line

@@ -16,10 +16,10 @@ from markupsafe import Markup, escape
 
 from ootci.adapters.terminal import clean
 from ootci.model.device import RegisteredDevice, bad_range
-from ootci.model.durations import duration
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.record import utc_text
 from ootci.model.verdict import KnownFailureState, Verdicts
+from ootci.model.words import duration
 
 from .changes import streak_of
 from .facts import contacts, device_facts, run_facts, run_files, torch_view

@@ -1,8 +1,7 @@
-"""``--shard``: a share has a folder of its own, knows the durations, and is in nobody's way."""
+"""``--shard``: a share has a folder of its own and is in nobody's way."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from ootci.adapters.folder_lock import locked
 from ootci.errors import BadOption, Busy
 from ootci.flows.shares import locked_run, share_of, take_shares
 from ootci.model.build import Build, StageStatus
-from ootci.model.durations import MAX_TESTS, Durations
 from ootci.model.record import read, write
 from ootci.model.workspace import RunFolder, Shard, Workspace
 
-from commands import OFFLINE, Tool  # isort: skip
+from commands import Tool  # isort: skip
 
 
 @pytest.fixture
@@ -24,50 +22,9 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def test_a_share_has_a_folder_and_the_durations(workspace: Workspace) -> None:
-    write(Durations(devices={"dev": {"smoke/a.py::one": 1.5}}), workspace.durations)
+def test_a_share_has_a_folder_and_an_option_of_the_suites(workspace: Workspace) -> None:
     folder, options = share_of(workspace, "dev", "1/2")
-    assert folder == workspace.run("dev").shard(Shard(1, 2))
-    seconds = folder.path / "seconds.json"
-    assert options == ("--shard=1/2", f"--durations-from={seconds}")
-    assert json.loads(seconds.read_text(encoding="utf-8")) == {"smoke/a.py::one": 1.5}
-
-
-def test_without_durations_every_test_counts_alike(workspace: Workspace) -> None:
-    folder, _ = share_of(workspace, "dev", "1/1")
-    assert json.loads((folder.path / "seconds.json").read_text(encoding="utf-8")) == {}
-
-
-def test_what_somebody_kept_of_durations_says_how_tests_are_shared_out(ootci: Tool, tmp_path: Path) -> None:
-    path = tmp_path / "kept.json"
-    write(Durations(devices={"dev": {"smoke/a.py::one": 1.5}, "stranger": {"smoke/a.py::one": 9.0}}), path)
-    assert _planned(ootci, tmp_path, path).devices == {"dev": {"smoke/a.py::one": 1.5}}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        '{"schema_version": 99, "devices": {}}',
-        '{"schema_version": 1, "devices": {"dev": {"a": "$(reboot)"}}}',
-        '{"schema_version": 1, "devices": {"dev": {"a": -1}}}',
-        '{"schema_version": 1, "devices": {"dev": {"a": NaN}}}',
-        json.dumps({"schema_version": 1, "devices": {"dev": dict.fromkeys(map(str, range(MAX_TESTS + 1)), 1.0)}}),
-    ],
-    ids=["nothing", "a list", "a newer version", "text", "less than nothing", "no number", "too many"],
-)
-def test_what_somebody_kept_can_be_anything_and_breaks_nothing(ootci: Tool, tmp_path: Path, text: str) -> None:
-    path = tmp_path / "kept.json"
-    path.write_text(text, encoding="utf-8")
-    assert _planned(ootci, tmp_path, path).devices == {"dev": {}}
-
-
-def _planned(ootci: Tool, folder: Path, kept: Path) -> Durations:
-    register(folder)
-    ran = ootci("plan", "--durations-from", str(kept), cwd=folder, env=OFFLINE)
-    assert ran.code == 0, ran.err
-    return read(Durations, folder / ".ootci" / "durations.json")
+    assert (folder, options) == (workspace.run("dev").shard(Shard(1, 2)), ("--shard=1/2",))
 
 
 def test_what_is_left_of_other_shares_is_removed(workspace: Workspace) -> None:

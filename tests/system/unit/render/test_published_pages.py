@@ -14,7 +14,7 @@ from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, NOW
 from unit.render.sample_runs import NIGHTS, plan_id
 
-from ootci.model.durations import duration
+from ootci.model.words import duration
 from ootci.stages.render.words import moment
 
 ADDRESSES = ("page", "run_page", "path")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ootci.model.build import StageName
-from ootci.model.durations import duration
 from ootci.model.outcome import PassRate
+from ootci.model.words import duration
 
 from ..chart import SMALL, TINY, Axis, Chart, Series, from_lowest
 from ..links import TRENDS, device_path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ootci.model.durations import duration
+from ootci.model.words import duration
 
 
 @pytest.mark.parametrize(

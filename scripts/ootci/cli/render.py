@@ -23,8 +23,8 @@ from ootci.stages.render import render, require_documentation, step_summary
 @click.option(
     "--address",
     metavar="URL",
-    help="Where the site is published: pages name their own address, and sitemap.xml lists them all. `github-pages` is "
-    "where GitHub publishes the repository of the workflow. Default: neither.",
+    help="Where the site is published, for pages that name their own address. `github-pages` is where GitHub publishes "
+    "the repository of the workflow. Default: pages name none.",
 )
 @path_option(
     "--docs",

@@ -70,7 +70,7 @@ from .pages.runs import RunPages, with_listed
 from .pages.support import SupportCell, support_of, support_page
 from .pages.test_nights import TestNights, recent_failures
 from .pages.trends import device_trends_page, trends_page
-from .permalinks import site_address, with_sitemap
+from .permalinks import site_address
 from .places import Places
 from .publish import File, documentation_files, publish, require_documentation
 from .search import Entry, search_index
@@ -96,7 +96,7 @@ def render(
         registry: every registered device, in registry order; each gets a row and a page.
         verdicts: what the judge found; nothing is judged here.
         site: the folder to write; it is replaced as a whole.
-        address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
+        address: where the site is published, if that is known; pages then name their own address.
         preview_of: the device file that the pages preview, with a banner; None for the site itself.
         docs: a documentation site that is put beside the pages, which then link to it.
 
@@ -111,7 +111,7 @@ def render(
         require_documentation(docs)
     pages = _Pages(registry, history, verdicts, address, preview_of=preview_of, docs=docs is not None)
     beside = documentation_files(docs) if docs is not None else ()
-    publish(chain(with_sitemap(pages.files(), address), beside), site)
+    publish(chain(pages.files(), beside), site)
 
 
 class _Pages:

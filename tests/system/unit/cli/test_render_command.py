@@ -31,11 +31,9 @@ def test_the_site_knows_its_address(
     _judge_one_nightly(ootci, tmp_path)
     ran = ootci("render", "--address", given, cwd=tmp_path, env={"GITHUB_REPOSITORY": repository})
     assert ran.code == 0, ran.err
-    sitemap = tmp_path / "site" / "sitemap.xml"
-    if address is None:
-        assert not sitemap.exists()
-    else:
-        assert f"<loc>{address}</loc>" in sitemap.read_text(encoding="utf-8")
+    front = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert ('rel="canonical"' in front) is (address is not None)
+    assert address is None or f'<link rel="canonical" href="{address}">' in front
 
 
 def test_documentation_that_is_missing_is_an_error_or_a_warning(ootci: Tool, tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from unit.render.sample import ADDRESS
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.errors import BadOption
-from ootci.stages.render import permalinks
 from ootci.stages.render.links import folder_name
-from ootci.stages.render.permalinks import site_address, with_sitemap
+from ootci.stages.render.permalinks import site_address
 
 
 def canonical(page: Path) -> list[str]:
@@ -55,26 +54,6 @@ def test_links_of_a_feed_are_absolute_where_the_address_is_known(site: Path, add
     base = "{http://www.w3.org/XML/1998/namespace}base"
     for folder, address in ((site, None), (addressed_site, ADDRESS + name)):
         assert ElementTree.parse(folder / name).getroot().get(base) == address  # noqa: S314 - written by the code under test
-
-
-def test_the_sitemap_lists_every_page_once(addressed_site: Path, site: Path) -> None:
-    assert not (site / "sitemap.xml").exists()
-    tree = ElementTree.parse(addressed_site / "sitemap.xml")  # noqa: S314 - written by the code under test
-    listed = [item.text for item in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
-    pages = [path for path in addressed_site.rglob("index.html") if path.parent.name != "latest"]
-    expected = {ADDRESS + path.relative_to(addressed_site).as_posix().removesuffix("index.html") for path in pages}
-    assert set(listed) == expected
-    assert len(listed) == len(expected)
-    assert listed[0] == ADDRESS
-
-
-def test_too_many_pages_leave_out_those_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permalinks, "SITEMAP_PAGES", 2)
-    files = [("d/x/night&1/index.html", b""), ("d/x/index.html", b""), ("index.html", b""), ("a.json", b"")]
-    *same, (name, text) = with_sitemap(files, ADDRESS)
-    assert (same, name) == (files, "sitemap.xml")
-    assert b"night" not in text
-    assert text.count(b"<loc>") == 2
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from ootci.flows import alert as flow
 from ootci.flows.context import Folders
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
-from ootci.stages.alert import GOOD_NIGHTS, NEW_ISSUES, Rules
 
 LABEL = "ootci-alert"
 
@@ -30,20 +29,6 @@ LABEL = "ootci-alert"
 )
 @click.option("--repository", metavar="OWNER/NAME", help="Repository of the issues. Default: GITHUB_REPOSITORY.")
 @click.option("--author", default=ACTIONS_BOT, show_default=True, help="Login of the token's owner.")
-@click.option(
-    "--good-nights",
-    type=click.IntRange(1, 90),
-    default=GOOD_NIGHTS,
-    show_default=True,
-    help="Close an issue after this many good nights in a row.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(0, 100),
-    default=NEW_ISSUES,
-    show_default=True,
-    help="Open at most this many issues; the rest wait for the next run.",
-)
 @click.option("--address", metavar="URL", help="Address of the published site, for links to devices' pages.")
 @click.option(
     "--deep-tests",
@@ -57,8 +42,6 @@ def alert(
     wanted: bool | None,
     repository: str | None,
     author: str,
-    good_nights: int,
-    limit: int,
     address: str | None,
     tested: str | None,
     output_format: str,
@@ -69,8 +52,8 @@ def alert(
     There is one issue per device and condition (broken, infrastructure, no report), one per failure on several devices
     whose likely cause is PyTorch, and one for a nightly that does not run. With --deep-tests, only the issue for this
     repository's deep tests is updated; the first run that passes closes it. An issue's text is updated every night. It
-    is closed with a comment after --good-nights and reopened if the failure returns. It mentions the device's
-    maintainers.
+    is closed with a comment after three good nights in a row and reopened if the failure returns. It mentions the
+    device's maintainers. At most five issues are opened; the rest wait for the next run.
 
     By default, issues are only changed on the default branch, and in no fork. GITHUB_TOKEN needs permission to write
     issues.
@@ -79,10 +62,7 @@ def alert(
     really, why = decided(wanted, name)
     token = token_to_write(really, name, "issues")
     issues = GithubIssues(GithubRest(token), name, LABEL, author) if name else None
-    if tested is None:
-        subject = flow.devices(folders, Rules(good_nights=good_nights, new_issues=limit), address, name)
-    else:
-        subject = flow.deep_test_job(tested, Rules(good_nights=1, new_issues=limit))
+    subject = flow.devices(folders, address, name) if tested is None else flow.deep_test_job(tested)
     decision = flow.decided(subject, issues, lambda text: note(one_line(text)), really=really)
     lines: list[str] = []
 

@@ -18,7 +18,7 @@ from ootci.cli.show import bytes_text, note, one_line, show
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption, StageFileMissing
 from ootci.flows.context import Folders, clock
 from ootci.flows.reports import append_workspace
-from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS, Removed, old_details, remove
+from ootci.history.gc import Removed, old_details, remove
 from ootci.history.layout import UNFINISHED
 from ootci.history.reader import HistoryReader
 from ootci.history.store import History
@@ -120,35 +120,17 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
 
 
 @click.command(short_help="Delete old details.")
-@click.option(
-    "--texts",
-    "texts_nights",
-    type=click.IntRange(min=0),
-    default=TEXTS_NIGHTS,
-    show_default=True,
-    metavar="NIGHTS",
-    help="Keep texts of failures for this many nights.",
-)
-@click.option(
-    "--measures",
-    "measures_runs",
-    type=click.IntRange(min=0),
-    default=MEASURES_RUNS,
-    show_default=True,
-    metavar="RUNS",
-    help="Keep durations, operator counts and all texts of this many newest runs per device.",
-)
 @click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @format_option
 @folder_options("history")
-def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str, folders: Folders) -> None:
-    """Delete old details: texts of failures, durations, operator counts.
+def gc(dry_run: bool, output_format: str, folders: Folders) -> None:
+    """Delete old details: texts of failures after 90 nights, durations and operator counts after 5 runs of a device.
 
-    Outcomes and error signatures are kept forever.
+    The newest 5 runs keep their texts, too. Outcomes and error signatures are kept forever.
     """
     _must_exist(folders)
     with held(folders.history):
-        found = old_details(HistoryReader(folders.history), texts_nights, measures_runs)
+        found = old_details(HistoryReader(folders.history))
         if not dry_run:
             remove(found, folders.history)
     files = [(str(file.path.relative_to(folders.history)), file.size) for file in found]

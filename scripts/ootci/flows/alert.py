@@ -10,14 +10,12 @@ from functools import partial
 from ootci.adapters.github_issues import GithubIssues
 from ootci.errors import GithubRefused
 from ootci.flows.context import Folders, clock, run_url
-from ootci.model.alert import Alert, Remembered
+from ootci.model.alert import GOOD_NIGHTS, Alert, Remembered
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
 from ootci.stages.alert import (
-    REMINDER_DAYS,
     Act,
     Decision,
-    Rules,
     Writer,
     apply,
     conditions,
@@ -35,39 +33,37 @@ class Subject:
     Attributes:
         alerts: makes the alerts, given what the issues remember.
         texts: writes the issues.
-        rules: when issues are closed, and how many are opened.
+        good_nights: good nights in a row after which an issue is closed.
 
     """
 
     alerts: Callable[[Sequence[Remembered]], tuple[Alert, ...]]
     texts: Writer
-    rules: Rules
+    good_nights: int = GOOD_NIGHTS
 
     def decided(self, issues: GithubIssues | None) -> Decision:
         """The actions for the present issues; without a client, as if there were none yet."""
         own = issues.own() if issues else ()
         remembered = [found for issue in own if (found := remembered_in(issue.body))]
-        return decide(self.alerts(remembered), own, self.texts, self.rules)
+        return decide(self.alerts(remembered), own, self.texts, self.good_nights)
 
 
-def devices(folders: Folders, rules: Rules, address: str | None, repository: str) -> Subject:
+def devices(folders: Folders, address: str | None, repository: str) -> Subject:
     """Issues of the devices, from verdicts.json."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
     server = os.environ.get("GITHUB_SERVER_URL")
     texts = AlertTexts(
         verdicts,
         folders.registry(),
-        good_nights=rules.good_nights,
-        reminder_days=REMINDER_DAYS,
         address=site_address(address) if address else None,
         runs_url=f"{server}/{repository}/actions/workflows/nightly.yml" if server and repository else None,
     )
-    return Subject(partial(conditions, verdicts), texts, rules)
+    return Subject(partial(conditions, verdicts), texts)
 
 
-def deep_test_job(result: str, rules: Rules) -> Subject:
+def deep_test_job(result: str) -> Subject:
     """The issue of this repository's deep tests, from how their job ended."""
-    return Subject(partial(deep_tests, result, clock()), DeepTestTexts(run_url()), rules)
+    return Subject(partial(deep_tests, result, clock()), DeepTestTexts(run_url()), good_nights=1)
 
 
 def decided(subject: Subject, issues: GithubIssues | None, note: Callable[[str], None], *, really: bool) -> Decision:

@@ -28,12 +28,8 @@ class Removed:
     why: str
 
 
-def old_details(history: HistoryReader, texts_nights: int, measures_runs: int) -> tuple[Removed, ...]:
+def old_details(history: HistoryReader) -> tuple[Removed, ...]:
     """The files that need not be kept, by path.
-
-    Args:
-        texts_nights: keep texts of nightlies that are no more days older than the newest.
-        measures_runs: keep measures, and texts too, of so many of the newest runs of each device.
 
     Raises:
         HistoryCorrupt: a nightly or a run cannot be read back.
@@ -49,8 +45,8 @@ def old_details(history: HistoryReader, texts_nights: int, measures_runs: int) -
             key=lambda key: (planned[key.plan_id], key),
         )
         for number, key in enumerate(reversed(keys)):
-            is_new = number < measures_runs
-            has_words = is_new or newest is None or newest - planned[key.plan_id] <= timedelta(days=texts_nights)
+            is_new = number < MEASURES_RUNS
+            has_words = is_new or newest is None or newest - planned[key.plan_id] <= timedelta(days=TEXTS_NIGHTS)
             for kind, stays in ((Texts, has_words), (Measures, is_new), (Accuracies, number < ACCURACY_RUNS)):
                 path = history.details_path(key, kind)
                 if stays:

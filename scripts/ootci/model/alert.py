@@ -13,6 +13,12 @@ MAIN = "main"
 """The subject of an alert that is about this repository's own tests: the branch that they ran on."""
 
 
+GOOD_NIGHTS = 3
+"""Good nights in a row after which an issue is closed."""
+REMINDER_DAYS = 7
+"""Days after which an issue that was closed by hand is reopened if it still fails."""
+
+
 class Condition(str, Enum):
     """The subject of an issue; also its label."""
 

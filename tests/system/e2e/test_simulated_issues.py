@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from simulator.truth import Truth
 from unit.stages.alert_nights import decided, done
 
 from ootci.adapters.github_issues import Issue
-from ootci.stages.alert import Act, Rules, remembered_in
+from ootci.stages.alert import Act, remembered_in
 
 NIGHTS = 60
 DRAWN = (6,)
@@ -32,10 +33,10 @@ def _score(world: World, folder: Path) -> IssueScore:
     for night, page in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.take(night)
         said = history.judge(night.registry, night.now)
-        actions = decided(said, issues, Rules(new_issues=100)).actions
+        actions = decided(said, issues).actions
         known = {issue.number for issue in issues}
         issues = done(issues, actions)
-        assert decided(said, issues, Rules(new_issues=100)).actions == (), "once done, nothing is left to do"
+        assert decided(said, issues).actions == (), "once done, nothing is left to do"
         kept = {issue.number: found for issue in issues if (found := remembered_in(issue.body))}
         again = [one.number for one in actions if one.act is Act.REOPEN and one.number is not None]
         closed = [one.number for one in actions if one.act is Act.CLOSE and one.number is not None]
@@ -45,8 +46,9 @@ def _score(world: World, folder: Path) -> IssueScore:
 
 @pytest.mark.parametrize("seed", [_case(seed) for seed in (*range(1, 21), *range(101, 121), *range(900, 920))])
 def test_a_real_event_is_one_issue_and_one_comment(
-    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(import_module("ootci.stages.alert.decide"), "NEW_ISSUES", 100)
     score = _score(World(seed, nights=NIGHTS), tmp_path)
     with capsys.disabled():
         sys.stdout.write("\n".join(["", score.row, *score.mistakes, ""]))

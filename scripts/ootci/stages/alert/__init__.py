@@ -2,16 +2,12 @@
 
 from .action import Act, Action, Decision, apply
 from .conditions import conditions, deep_tests
-from .decide import GOOD_NIGHTS, NEW_ISSUES, REMINDER_DAYS, Rules, Writer, decide, remembered_in
+from .decide import Writer, decide, remembered_in
 
 __all__ = [
-    "GOOD_NIGHTS",
-    "NEW_ISSUES",
-    "REMINDER_DAYS",
     "Act",
     "Action",
     "Decision",
-    "Rules",
     "Writer",
     "apply",
     "conditions",

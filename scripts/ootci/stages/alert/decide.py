@@ -16,7 +16,8 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from ootci.adapters.github_issues import Issue
-from ootci.model.alert import Alert, Condition, Remembered, Standing
+from ootci.model.alert import GOOD_NIGHTS, REMINDER_DAYS, Alert, Condition, Remembered, Standing
+from ootci.model.words import many
 
 from .action import Act, Action, Decision
 
@@ -44,21 +45,8 @@ def remembered_in(body: str) -> Remembered | None:
         return None
 
 
-GOOD_NIGHTS = 3
-"""Good nights in a row after which an issue is closed."""
 NEW_ISSUES = 5
 """New issues per run; the others wait for the next run."""
-REMINDER_DAYS = 7
-"""Days after which an issue that was closed by hand is reopened if it still fails."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The options; see the constants of these names."""
-
-    good_nights: int = GOOD_NIGHTS
-    new_issues: int = NEW_ISSUES
-    reminder_days: int = REMINDER_DAYS
 
 
 class Writer(Protocol):
@@ -74,9 +62,10 @@ class Writer(Protocol):
         """Comment on an issue that is closed."""
 
 
-def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rules: Rules | None = None) -> Decision:
+def decide(
+    alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, good_nights: int = GOOD_NIGHTS
+) -> Decision:
     """The changes to our issues, closed ones too, for all ``conditions``."""
-    rules = rules or Rules()
     kept: dict[str, list[_Kept]] = {}
     # Of several with one key the open one counts; the others were closed when an earlier failure was over.
     for issue in sorted(issues, key=lambda item: (not item.is_open, item.number)):
@@ -90,10 +79,10 @@ def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rul
         if alert.condition is Condition.UPSTREAM and alert.standing is Standing.PRESENT and _is_over(oldest):
             oldest = _of_one_device(alert, alerts, kept) or oldest
         if oldest is not None:
-            found = _for_issue(alert, oldest, writer, rules)
+            found = _for_issue(alert, oldest, writer, good_nights)
             actions += [found] if isinstance(found, Action) else []
             notes += [found] if isinstance(found, str) else []
-        elif alert.standing is Standing.PRESENT and made >= rules.new_issues:
+        elif alert.standing is Standing.PRESENT and made >= NEW_ISSUES:
             left.append(alert.key)
         elif alert.standing is Standing.PRESENT:
             made += 1
@@ -158,18 +147,18 @@ def _remembered(alert: Alert) -> Remembered:
     )
 
 
-def _for_issue(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action | str | None:
+def _for_issue(alert: Alert, kept: _Kept, writer: Writer, good_nights: int) -> Action | str | None:
     """The change to an existing issue, a note, or nothing."""
     if alert.standing is Standing.UNKNOWN:
         return None
     if alert.standing in (Standing.ABSENT, Standing.GONE):
-        return _better(alert, kept, writer, rules) if kept.issue.is_open else None
+        return _better(alert, kept, writer, good_nights) if kept.issue.is_open else None
     news = _news(alert, kept.remembered)
     if kept.issue.is_open:
         return _rewritten(alert, kept, writer, news)
     if kept.remembered.closed:
         return _reopened(alert, kept, writer, "it is back") if alert.standing is Standing.PRESENT else None
-    return _closed_by_hand(alert, kept, writer, rules, news)
+    return _closed_by_hand(alert, kept, writer, news)
 
 
 def _news(alert: Alert, remembered: Remembered) -> str | None:
@@ -201,7 +190,7 @@ def _reopened(alert: Alert, kept: _Kept, writer: Writer, why: str) -> Action:
     return Action(Act.REOPEN, alert.key, writer.title(alert), body, why, kept.issue.number)
 
 
-def _closed_by_hand(alert: Alert, kept: _Kept, writer: Writer, rules: Rules, news: str | None) -> Action | str | None:
+def _closed_by_hand(alert: Alert, kept: _Kept, writer: Writer, news: str | None) -> Action | str | None:
     if alert.standing is not Standing.PRESENT:
         return None
     if news is not None:
@@ -211,28 +200,27 @@ def _closed_by_hand(alert: Alert, kept: _Kept, writer: Writer, rules: Rules, new
         # Only the invisible marker changes.
         remembered = kept.remembered.model_copy(update={"dismissed": alert.date})
         body = marked_body(remembered, kept.issue.body.partition("\n")[2])
-        why = f"it was closed by hand: it stays closed until something new fails or {rules.reminder_days} days are over"
+        why = f"it was closed by hand: it stays closed until something new fails or {REMINDER_DAYS} days are over"
         return Action(Act.REWRITE, alert.key, kept.issue.title, body, why, kept.issue.number)
-    if alert.date - since >= timedelta(days=rules.reminder_days):
-        why = f"it was closed by hand {rules.reminder_days} days ago and is still so"
+    if alert.date - since >= timedelta(days=REMINDER_DAYS):
+        why = f"it was closed by hand {REMINDER_DAYS} days ago and is still so"
         return _reopened(alert, kept, writer, why)
     return f"#{kept.issue.number}, {alert.key}, stays closed: it was closed by hand, and nothing new fails"
 
 
-def _better(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action | str | None:
+def _better(alert: Alert, kept: _Kept, writer: Writer, good_nights: int) -> Action | str | None:
     if kept.remembered.closed:
         return f"#{kept.issue.number}, {alert.key}, stays open: it was opened again by hand"
     gone = alert.standing is Standing.GONE
     good = sum(date > kept.remembered.seen for date in alert.good)
-    over = gone or good >= rules.good_nights
+    over = gone or good >= good_nights
     remembered = kept.remembered.model_copy(update={"closed": over, "dismissed": None})
     # The title stays, because the failure may no longer be known.
     body = marked_body(remembered, writer.body(alert, good))
     if not over:
-        why = f"{good} of {rules.good_nights} good nights"
+        why = f"{good} of {good_nights} good nights"
         unchanged = kept.issue.body.rstrip() == body
         return None if unchanged else Action(Act.REWRITE, alert.key, kept.issue.title, body, why, kept.issue.number)
-    nights = f"{rules.good_nights} good night{'s' if rules.good_nights > 1 else ''} in a row"
-    why = "its device is not registered any more" if gone else nights
+    why = "its device is not registered any more" if gone else f"{many(good_nights, 'good night')} in a row"
     said = None if kept.issue.locked else writer.comment(alert, why)
     return Action(Act.CLOSE, alert.key, kept.issue.title, body, why, kept.issue.number, said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from ootci.model.alert import Alert, Condition, Standing
+from ootci.model.alert import GOOD_NIGHTS, REMINDER_DAYS, Alert, Condition, Standing
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import NEW_FAILURES, DeviceVerdict, Verdicts
@@ -39,8 +39,6 @@ class AlertTexts:
 
     Args:
         registry: every registered device, for names and maintainers.
-        good_nights: good nights in a row after which an issue is closed.
-        reminder_days: days after which an issue that was closed by hand is opened again.
         address: where the site is published, with a slash at its end.
         runs_url: where the runs of the nightly are listed.
 
@@ -51,16 +49,12 @@ class AlertTexts:
         verdicts: Verdicts,
         registry: Sequence[RegisteredDevice],
         *,
-        good_nights: int,
-        reminder_days: int,
         address: str | None = None,
         runs_url: str | None = None,
     ) -> None:
         self._verdicts = verdicts
         self._devices = {item.device.name: item.device for item in registry}
         self._judged = {item.device: item for item in verdicts.devices}
-        self._good_nights = good_nights
-        self._reminder_days = reminder_days
         self._address = address
         self._runs_url = web_address(runs_url)
 
@@ -181,7 +175,7 @@ class AlertTexts:
         sheet.add(
             f"### {MARKS['good']} {'The nightly runs again' if stale else 'Not seen on the newest nightly'}",
             "",
-            f"Good nights in a row: {good} of {self._good_nights}. {self._nightly(alert)}",
+            f"Good nights in a row: {good} of {GOOD_NIGHTS}. {self._nightly(alert)}",
         )
         if alert.condition is Condition.UPSTREAM:
             sheet.add("", f"It was seen on {', '.join(self._name(name) for name in alert.devices)}.")
@@ -213,8 +207,8 @@ class AlertTexts:
     def _foot(self) -> str:
         return (
             "\n---\nEvery nightly rewrites this issue; comments stay. It is closed after "
-            f"{many(self._good_nights, 'good night')} in a row. If it is closed before, it stays closed until "
-            f"something new fails, or {many(self._reminder_days, 'day')} have passed."
+            f"{many(GOOD_NIGHTS, 'good night')} in a row. If it is closed before, it stays closed until "
+            f"something new fails, or {many(REMINDER_DAYS, 'day')} have passed."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -177,15 +178,17 @@ def test_wrong_input(ootci: Tool, folder: Path, arguments: tuple[str, ...], env:
     assert (ran.code, said in ran.err) == (2, True)
 
 
-def test_new_issues_are_limited(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+def test_new_issues_are_limited(ootci: Tool, folder: Path, hub: FakeGithub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("ootci.stages.alert.decide"), "NEW_ISSUES", 1)
     night(folder, dict.fromkeys(NAMES, "or"))
-    ran = alert(ootci, folder, at_home(hub), "--limit", "1")
+    ran = alert(ootci, folder, at_home(hub))
     assert ran.out.splitlines()[-1] == (
         "2 more issues left for the next run, as one makes no more than its limit: "
         "device-broken/two, device-broken/three"
     )
     assert len(hub.issues) == 1
-    assert "left" not in alert(ootci, folder, at_home(hub), "--limit", "2").out
+    assert "left" in alert(ootci, folder, at_home(hub)).out
+    assert "left" not in alert(ootci, folder, at_home(hub)).out
 
 
 def test_the_deep_tests_have_one_issue_which_the_first_success_closes(

@@ -10,6 +10,7 @@ import pytest
 from unit.samples import detailed_run, four_nights, night, plan, whole_runs
 
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT
+from ootci.history import gc
 from ootci.history.store import History
 
 from commands import Tool  # isort: skip
@@ -44,11 +45,15 @@ def test_the_command_says_it_and_exits_with_3(ootci: Tool, folder: Path) -> None
     assert (ran.code, ran.out) == (EXIT_INPUT, "")
 
 
-def test_the_command_says_what_goes_and_what_no_run_names_goes_too(ootci: Tool, folder: Path) -> None:
+def test_the_command_says_what_goes_and_what_no_run_names_goes_too(
+    ootci: Tool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gc, "TEXTS_NIGHTS", 1)
+    monkeypatch.setattr(gc, "MEASURES_RUNS", 1)
     details = folder / "details" / MONTH
     shutil.copy(details / "dev.night001.1.texts.json.gz", details / "dev.night009.1.texts.json.gz")
     (folder / MONTH / ".x.tmp").touch()
-    arguments = ("history", "gc", "--texts", "1", "--measures", "1")
+    arguments = ("history", "gc")
     ran = ootci(*arguments, "--dry-run", cwd=folder.parent)
     would = ran.out.splitlines()
     assert would[-1].startswith("would remove texts of 2 runs, measures of 3 runs, 2 files that no run names: ")

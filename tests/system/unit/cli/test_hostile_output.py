@@ -111,7 +111,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("history", "query", "dev", "smoke/*a0*"),
     ("history", "query", "nobody" + EVIL.replace("\x00", ""), EVIL.replace("\x00", "")),
     ("history", "verify"),
-    ("history", "gc", "--texts", "0", "--measures", "0", "--dry-run"),
+    ("history", "gc", "--dry-run"),
     ("history", "export", "tables.sqlite"),
     ("history", "withdraw", "night000", "--reason", EVIL),
     ("render",),

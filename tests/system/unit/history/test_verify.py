@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from unit.samples import detailed_run, four_nights, night, plan, whole_runs
 
+from ootci.history import gc
 from ootci.history.details import Measures, Texts
 from ootci.history.gc import ACCURACY_RUNS, old_details, remove
 from ootci.history.reader import HistoryReader
@@ -143,6 +144,11 @@ def _kept(folder: Path, kind: type[Texts | Measures]) -> list[str]:
     )
 
 
+def _keep(monkeypatch: pytest.MonkeyPatch, nights: int, runs: int) -> None:
+    monkeypatch.setattr(gc, "TEXTS_NIGHTS", nights)
+    monkeypatch.setattr(gc, "MEASURES_RUNS", runs)
+
+
 @pytest.mark.parametrize(
     ("nights", "runs", "texts", "measures"),
     [
@@ -153,10 +159,10 @@ def _kept(folder: Path, kind: type[Texts | Measures]) -> list[str]:
     ],
 )
 def test_old_details_go_and_the_newest_stay(
-    folder: Path, nights: int, runs: int, texts: list[int], measures: list[int]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, nights: int, runs: int, texts: list[int], measures: list[int]
 ) -> None:
-    history = HistoryReader(folder)
-    found = old_details(history, nights, runs)
+    _keep(monkeypatch, nights, runs)
+    found = old_details(HistoryReader(folder))
     assert len(_kept(folder, Texts)) == 4, "it only says what would go"
     remove(found, folder)
     assert _kept(folder, Texts) == [f"dev.night00{number}.1" for number in texts]
@@ -165,18 +171,22 @@ def test_old_details_go_and_the_newest_stay(
     assert (report.problems, report.notes, report.runs) == ((), (), 5)
     outcomes = [[item.outcome for item in found.outcomes] for found in whole_runs(History(folder), "dev")]
     assert outcomes == [[item.outcome for item in detailed_run(0).outcomes]] * 4
-    assert old_details(HistoryReader(folder), nights, runs) == ()
+    assert old_details(HistoryReader(folder)) == ()
 
 
-def test_a_device_that_is_silent_for_long_keeps_its_last_words(folder: Path) -> None:
+def test_a_device_that_is_silent_for_long_keeps_its_last_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _keep(monkeypatch, 90, 1)
     History(folder).append_plan(plan(200))
-    remove(old_details(HistoryReader(folder), 90, 1), folder)
+    remove(old_details(HistoryReader(folder)), folder)
     assert _kept(folder, Texts) == ["dev.night003.1"]
 
 
-def test_the_newest_attempts_are_those_of_the_newest_nightlies_however_late_they_came(folder: Path) -> None:
+def test_the_newest_attempts_are_those_of_the_newest_nightlies_however_late_they_came(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _keep(monkeypatch, 0, 1)
     History(folder).append_run(detailed_run(0, attempt=2))
-    remove(old_details(HistoryReader(folder), 0, 1), folder)
+    remove(old_details(HistoryReader(folder)), folder)
     assert _kept(folder, Measures) == ["dev.night003.1"]
 
 
@@ -193,7 +203,7 @@ def test_errors_of_results_are_kept_for_the_newest_runs_and_verified(tmp_path: P
     for number in range(ACCURACY_RUNS + 2):
         history.append_plan(plan(number))
         history.append_run(_measured(number))
-    remove(old_details(HistoryReader(tmp_path), 90, 1), tmp_path)
+    remove(old_details(HistoryReader(tmp_path)), tmp_path)
     kept = sorted(tmp_path.glob("details/*/*.accuracies.json.gz"))
     assert [path.name.split(".")[1] for path in kept] == [f"night{n:03}" for n in range(2, ACCURACY_RUNS + 2)]
     assert len({path.read_bytes() for path in kept}) == 1, "the same errors are the same file, which git keeps once"

@@ -18,9 +18,7 @@ RUNS = "https://github.com/example/repository/actions/workflows/nightly.yml"
 
 
 def texts(sampled: Sample, address: str | None = ADDRESS) -> AlertTexts:
-    return AlertTexts(
-        sampled.verdicts, sampled.registry, good_nights=3, reminder_days=7, address=address, runs_url=RUNS
-    )
+    return AlertTexts(sampled.verdicts, sampled.registry, address=address, runs_url=RUNS)
 
 
 def alert(sampled: Sample, key: str) -> Alert:
@@ -68,12 +66,12 @@ def test_what_is_probably_upstream_is_told_with_its_devices_and_commits(sampled:
 def test_a_nightly_that_does_not_run_is_told_with_the_place_to_look_at(sampled: Sample) -> None:
     stale = sampled.verdicts.model_copy(update={"stale_reason": "the newest nightly is 50 hours old, more than 36"})
     found = conditions(stale)[0]
-    written = AlertTexts(stale, sampled.registry, good_nights=3, reminder_days=7, runs_url=RUNS)
+    written = AlertTexts(stale, sampled.registry, runs_url=RUNS)
     body = written.body(found, 0)
     assert written.title(found) == "The nightly does not run"
     assert "As of now the newest nightly is 50 hours old, more than 36." in body
     assert f"[its runs]({RUNS})" in body
-    assert "](" not in AlertTexts(stale, sampled.registry, good_nights=3, reminder_days=7).body(found, 0)
+    assert "](" not in AlertTexts(stale, sampled.registry).body(found, 0)
 
 
 def test_a_device_that_is_gone_is_mentioned_to_nobody(sampled: Sample) -> None:
@@ -124,7 +122,7 @@ def test_hostile_text_stays_text_and_mentions_nobody(sampled: Sample, times: int
             "stale_reason": evil if stale else None,
         }
     )
-    written = AlertTexts(verdicts, sampled.registry, good_nights=3, reminder_days=7, address=ADDRESS)
+    written = AlertTexts(verdicts, sampled.registry, address=ADDRESS)
     handles = {handle for item in sampled.registry for handle in item.device.maintainers}
     seen = 0
     for found in conditions(verdicts):

@@ -10,7 +10,7 @@ from ootci.adapters.github_issues import Issue
 from ootci.model.alert import Alert
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
 from ootci.model.verdict import DeviceVerdict, Gate, Night, VerdictName, Verdicts
-from ootci.stages.alert import Act, Action, Decision, Rules, conditions, decide, remembered_in
+from ootci.stages.alert import Act, Action, Decision, conditions, decide, remembered_in
 
 LETTERS = {
     "o": VerdictName.OK,
@@ -109,9 +109,9 @@ class Plainly:
         return why
 
 
-def decided(found: Verdicts, issues: Sequence[Issue], rules: Rules | None = None) -> Decision:
+def decided(found: Verdicts, issues: Sequence[Issue]) -> Decision:
     remembered = [item for issue in issues if (item := remembered_in(issue.body))]
-    return decide(conditions(found, remembered), issues, Plainly(), rules)
+    return decide(conditions(found, remembered), issues, Plainly())
 
 
 def done(issues: Sequence[Issue], actions: Sequence[Action]) -> tuple[Issue, ...]:

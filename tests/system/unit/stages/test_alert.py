@@ -9,8 +9,8 @@ import pytest
 from unit.stages.alert_nights import Plainly, day, decided, done, verdicts
 
 from ootci.adapters.github_issues import Issue
-from ootci.model.alert import Condition, Remembered
-from ootci.stages.alert import GOOD_NIGHTS, REMINDER_DAYS, Act, Rules, conditions, decide, remembered_in
+from ootci.model.alert import GOOD_NIGHTS, REMINDER_DAYS, Condition, Remembered
+from ootci.stages.alert import Act, conditions, decide, remembered_in
 from ootci.stages.alert.decide import marked_body
 
 BROKEN, SILENT, MACHINE = "device-broken/dev", "device-silent/dev", "device-infrastructure/dev"
@@ -85,7 +85,6 @@ def test_three_good_nights_are_three() -> None:
     for more in ("o", "oo"):
         issues = done(issues, decided(verdicts({"dev": f"r{more}"}), issues).actions)
         assert issues[0].is_open
-    assert decided(verdicts({"dev": "rooo"}), issues, Rules(good_nights=4)).actions[0].act is Act.REWRITE
     assert decided(verdicts({"dev": "rooo"}), issues).actions[0].act is Act.CLOSE
 
 
@@ -173,11 +172,11 @@ def test_a_device_that_is_registered_no_more_closes_its_issues() -> None:
 
 def test_new_issues_are_limited_and_the_rest_is_named() -> None:
     found = verdicts({f"d{number}": "b" for number in range(7)})
-    decision = decided(found, (), Rules(new_issues=5))
+    decision = decided(found, ())
     assert len(decision.actions) == 5
     assert decision.left == ("device-broken/d5", "device-broken/d6")
     issues = done((), decision.actions)
-    again = decided(found, issues, Rules(new_issues=5))
+    again = decided(found, issues)
     assert [one.key for one in again.actions] == list(decision.left)
     assert again.left == ()
 

@@ -10,7 +10,8 @@ from unit.stages.alert_nights import LETTERS, cluster, decided, done, verdicts
 
 from ootci.adapters.github_issues import Issue
 from ootci.model.cluster import Cause
-from ootci.stages.alert import NEW_ISSUES, Act, remembered_in
+from ootci.stages.alert import Act, remembered_in
+from ootci.stages.alert.decide import NEW_ISSUES
 
 NAMES = ("a", "b", "c")
 LETTER = st.sampled_from("".join(LETTERS))

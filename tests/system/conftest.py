@@ -6,11 +6,13 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from hypothesis import settings
+from jinja2 import Environment, FileSystemBytecodeCache
 from preparation import prepare_once
 from relay_server import RelayServer, relay_server
 from repositories import repository
@@ -21,7 +23,7 @@ from unit.render.sample import ADDRESS, NOW, Sample, sample
 from worker_order import pytest_collection_modifyitems  # noqa: F401 (a hook of pytest)
 
 from ootci.stages.judge import judge
-from ootci.stages.render import render
+from ootci.stages.render import page_maker, render
 
 ROOT = Path(__file__).parents[2]
 
@@ -115,6 +117,17 @@ def python_with_torch(request: pytest.FixtureRequest) -> str:
 def documentation(shared: Path) -> Path:
     """The documentation site, built once as `make docs` builds it."""
     return prepare_once(shared, "documentation", lambda: build_documentation(ROOT, shared / "documentation-site"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_templates(shared: Path) -> Iterator[None]:
+    """Compile the pages' templates once for all sites that the tests render: that takes longer than most sites do."""
+    folder = shared / "compiled-templates"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        kept = FileSystemBytecodeCache(str(folder))
+        patch.setattr(page_maker, "Environment", partial(Environment, bytecode_cache=kept))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -86,6 +87,7 @@ KINDS: tuple[Kind, ...] = (
 suite, and a `nightly` for each nightly."""
 
 
+@cache
 def api_schemas() -> dict[str, str]:
     """The schema of every file of the site's API."""
     return {kind.name: schema_text(TypeAdapter(kind.record), f"{kind.name}.json") for kind in KINDS}

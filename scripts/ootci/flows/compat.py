@@ -116,8 +116,8 @@ def of_plan(plan: Plan, folders: Folders) -> Question:
     """
     targets = targets_of((), everything=True, folders=folders)
     proposed = plan.trigger.proposal is not None
-    for planned in plan.runs:
-        torch = planned.torch
+    why = plan.nightly.unavailable_reason if plan.nightly else None
+    for torch in (*(planned.torch for planned in plan.runs), *((plan.nightly,) if plan.nightly else ())):
         if torch.unavailable_reason or (torch.channel is not Channel.NIGHTLY and not proposed):
             continue
         if proposed:
@@ -127,7 +127,9 @@ def of_plan(plan: Plan, folders: Folders) -> Question:
         releases = (*(other.value for other in OtherTorch), *named) if public else ()
         return Question(targets, (torch,), releases, is_planned=True)
     raise IndexUnreachable(
-        "the plan has no torch to check", where=plan.id, fix="see why in plan.json; nothing is predicted"
+        f"the plan has no torch to check{': ' + why if why else ''}",
+        where=plan.id,
+        fix="see why in plan.json; nothing is predicted",
     )
 
 

@@ -13,10 +13,10 @@ from ootci.errors import OotciError, PlanMisdated
 from ootci.flows.context import CLOCKS, Folders, attempt_number, clock, run_url
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
-from ootci.model.plan import SCHEDULE, Plan, Trigger
+from ootci.model.plan import LOCAL, SCHEDULE, Plan, Trigger
 from ootci.model.record import read, utc_text, write
 from ootci.model.torch_build import TorchRequest
-from ootci.stages.plan import Proposed, due, plan, with_built
+from ootci.stages.plan import Proposed, due, plan, with_built, with_nightly
 
 
 def make_plan(
@@ -57,6 +57,9 @@ def make_plan(
             proposed=proposed() if proposed else None,
             say=progress.say,
         )
+        is_whole = folders.devices.is_dir() and not any((*chosen, torch, installed, proposed))
+        if is_whole and trigger.event != LOCAL:
+            planned = with_nightly(planned)
     if planned.trigger.proposal is None:
         # Fail before devices are tested for hours.
         require_date(planned.id, planned.created_at, History(folders.history), clock())

@@ -176,6 +176,9 @@ class Plan(StageFile):
     also: Annotated[tuple[PlannedRun, ...], Field(exclude_if=lambda runs: not runs)] = ()
     """Runs of devices on the torches that their files name in `torch.also`. No verdict of the nightly rests on them, so
     that they are none of `runs`. Absent where there are none."""
+    nightly: Annotated[TorchRequest | None, Field(exclude_if=lambda nightly: nightly is None)] = None
+    """The nightly on which breaks are predicted where no device runs on one, for example because all are paused. Absent
+    elsewhere."""
 
     @property
     def torch_deadline(self) -> datetime | None:

@@ -76,7 +76,7 @@ def test_a_life(packages: Mapping[str, str], hub: FakeActions, tmp_path: Path) -
     with serve_torch(tmp_path / "index") as torch:
         night = replace(nightly, environment={**nightly.environment, **torch})
         planned = night.plan(1, "workflow_dispatch")
-    assert planned.jobs == dict.fromkeys(("plan", "predict", "docs"), "success"), planned.digest
+    assert planned.jobs == dict.fromkeys(("plan", "dispatch", "predict", "docs"), "success"), planned.digest
     ran = nightly.publish("fresh")
     assert ran.jobs == {**SPOKEN, "gate": "failure"}, ran.digest
     page = (ran.store / "pages" / "index.html").read_text(encoding="utf-8")

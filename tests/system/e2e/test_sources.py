@@ -219,4 +219,4 @@ def test_a_device_that_allows_no_fallback_is_infra_without_a_nightly(tmp_path: P
     _device(tmp_path, "strict", "  package: torch-strict==1.0\n", "torch:\n  fallback: none\n")
     ran, devices = _nightly(tmp_path, ootci, {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/nightly"})
     assert (ran.code, devices["strict"]["verdict"]) == (3, "INFRA")
-    assert "the device file allows no fallback" in devices["strict"]["reason"]
+    assert "no fallback is allowed" in devices["strict"]["reason"]

@@ -133,7 +133,8 @@ def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None, clusters: Se
         return f"No nightly has run yet; {_devices(len(devices))} registered."
     numbers = headline_numbers(devices, clusters)
     active = len(devices) - numbers["PAUSED"]
-    parts = [f"Nightly {_nightly_name(devices, newest)}: {numbers[GOOD]} of {_devices(active)} as expected"]
+    good = f"{numbers[GOOD]} of {_devices(active)} as expected" if active else "no device is active"
+    parts = [f"Nightly {_nightly_name(devices, newest)}: {good}"]
     if numbers[UPSTREAM]:
         parts.append(_upstream(numbers[UPSTREAM], clusters))
     parts += [f"{numbers[kind]} {words}" for kind, words in _WORDS.items() if numbers[kind]]

@@ -63,9 +63,10 @@ def _marked(run: PlannedRun, nights: Mapping[str, date | None], new: date | None
 
 
 def _nights(plan: Plan) -> dict[str, date | None]:
-    """The nightly of each device that wants one; None where it has another torch, or none."""
+    """The nightly of each device that wants one, and of predictions; None where it has another torch, or none."""
     wanted = (run for run in plan.runs if run.external is None and run.torch.wanted_channel is Channel.NIGHTLY)
-    return {run.device: _night(run.torch) for run in wanted}
+    nights = {run.device: _night(run.torch) for run in wanted}
+    return nights | ({"the predictions": _night(plan.nightly)} if plan.nightly else {})
 
 
 def _night(torch: TorchRequest) -> date | None:

@@ -50,7 +50,7 @@ def newest_night(settings: Torch, build: WantedBuild, today: date | None) -> Tor
             wanted=wanted,
             wanted_channel=Channel.NIGHTLY,
             channel=Channel.NIGHTLY,
-            unavailable_reason=f"nightly wanted, and the device file allows no fallback: {why}",
+            unavailable_reason=f"nightly wanted, and no fallback is allowed: {why}",
         )
     return release_of_device_file(wanted, Channel.NIGHTLY, settings.release, build, why)
 

@@ -162,6 +162,13 @@ def with_built(plan: Plan, wheel: Path | None, reason: str | None, unfit: Mappin
     return plan.model_copy(update={"runs": runs})
 
 
+def with_nightly(plan: Plan) -> Plan:
+    """A plan with the newest nightly for predictions, where no device runs on one."""
+    if any(run.torch.channel is Channel.NIGHTLY for run in plan.runs):
+        return plan
+    return plan.model_copy(update={"nightly": resolve(Channel.NIGHTLY.value, Torch(fallback="none"))})
+
+
 def _from_address(address: str, what: Proposal) -> TorchRequest:
     url, _, fragment = address.partition("#")
     error = TorchWheelMissing(

@@ -211,10 +211,17 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     assert predicted.plan_id == found.id
     assert [torch.git_version for torch in predicted.torches] == [COMMIT]
     assert [item.digest for item in predicted.needs] == [predicted.predictions[0].needs]
-    write(found, tmp_path / ".ootci" / "plan.json")
+    # A night on which no device runs is predicted on the nightly that was planned for that.
+    (nightly,) = {run.torch for run in read(Plan, tmp_path / ".ootci" / "plan.json").runs}
+    write(found.model_copy(update={"runs": (), "nightly": nightly}), tmp_path / ".ootci" / "plan.json")
+    ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    assert "dev on torch 2.15.0: break predicted: " in ran.out
+    assert read(Compat, tmp_path / ".ootci" / "compat.json") == predicted
+    gone = nightly.model_copy(update={"unavailable_reason": "the index does not answer"})
+    write(found.model_copy(update={"runs": (), "nightly": gone}), tmp_path / ".ootci" / "plan.json")
     without = ootci("compat", "--planned", cwd=tmp_path, env=pip)
     assert without.code == 0
-    assert "nothing is predicted" in without.err
+    assert "nothing is predicted: the plan has no torch to check: the index does not answer" in without.err
 
 
 def test_a_nightly_predicts_the_newest_release_and_the_one_before_once_each(

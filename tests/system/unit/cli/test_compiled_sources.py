@@ -9,6 +9,7 @@ from unit.samples import register
 from ootci.model.compat import Compat, Forecast, Prediction, SourceCheck
 from ootci.model.torch_build import TorchBuild
 
+PAUSED = "paused: {reason: no card}\ncompat: {compile: true}\n"
 SOURCE = SourceCheck(forecast=Forecast.BREAK, why="does not compile", place="k.cpp:3", error="no 'f'")
 
 
@@ -40,8 +41,7 @@ def _compile_report(plan_id: str = "night000", plugin: str = "card", torch: str 
 def test_what_compiling_a_source_predicted_is_joined_with_the_wheel_s_prediction(
     world: World, artifacts: dict[str, bytes], why: str | None
 ) -> None:
-    source = "paused: {reason: no card}\ncompat: {compile: true}\n"
-    register(world.folder, "card", source)
+    register(world.folder, "card", PAUSED)
     own = world.nightly(0, paused={"card": "no card"})
     for name in NAMES:
         world.report(0, name)
@@ -69,3 +69,23 @@ def test_what_compiling_a_source_predicted_is_joined_with_the_wheel_s_prediction
     assert found.predictions[1:] == (release, dev)
     expected = why or "wheel · source not compiled: its job reported nothing"
     assert (found.predictions[0].why, found.predictions[0].version) == (expected, None)
+
+
+def test_a_night_on_which_every_device_is_paused_has_a_page_with_its_predictions(world: World) -> None:
+    for name in NAMES:
+        register(world.folder, name, PAUSED)
+    own = world.nightly(0, (), paused=dict.fromkeys(NAMES, "no card"))
+    found = Prediction(plugin="dev", torch="2.15.0", forecast=Forecast.BREAK, why="Python: 1 of 9 names gone")
+    nothing = Prediction(plugin="two", torch="2.15.0", forecast=Forecast.NOTHING, why="looked for: a wheel")
+    predicted = Compat(
+        plan_id="night000", torches=(TorchBuild(version="2.15.0"),), predictions=(found, nothing)
+    ).to_json()
+    world.hub.upload(own.number, "compat-1", own.sha, {"compat.json": predicted.encode()})
+    assert world.received() == {"received": "yes", "publish": "yes", "devices": ""}
+    assert world.verdicts() == dict.fromkeys(NAMES, "PAUSED: no card")
+    assert world.call("judge").out.endswith("Nightly 2026-11-01: no device is active \N{MIDDLE DOT} 2 paused.\n")
+    assert world.call("render").code == 0
+    page = (world.folder / "site" / "index.html").read_text(encoding="utf-8")
+    assert "Python: 1 of 9 names gone" in page
+    assert "no card" in page
+    assert "looked for: a wheel" in (world.folder / "site" / "compat" / "index.html").read_text(encoding="utf-8")

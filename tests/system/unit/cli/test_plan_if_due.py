@@ -144,9 +144,33 @@ def test_an_index_that_does_not_answer_is_asked_again_until_the_deadline(
     assert (version, "404" in str(why)) == ("2.14.1+cpu", True)
 
 
-def test_where_no_device_wants_a_nightly_it_starts_once_a_day(at: At, tmp_path: Path) -> None:
+def test_a_vendors_file_that_wants_no_nightly_starts_once_a_day_and_predicts_nothing(at: At, tmp_path: Path) -> None:
     register(tmp_path, "dev", "torch: {channel: release}\n")
-    assert [(at(day, hour), _due(tmp_path))[1] for day, hour in ((20, 8), (20, 16), (21, 8))] == [True, False, True]
+    started = []
+    for day, hour in ((20, 8), (20, 16), (21, 8)):
+        at(day, hour, OOTCI_DEVICES="devices/dev.yaml")
+        started.append(_due(tmp_path))
+        assert read(Plan, tmp_path / ".ootci" / "plan.json").nightly is None
+    assert started == [True, False, True]
+
+
+def test_where_no_device_runs_on_a_nightly_it_starts_once_per_nightly_for_predictions(
+    at: At, server: TorchServer, tmp_path: Path
+) -> None:
+    register(tmp_path, "dev", "paused: {reason: No card.}\n")
+    register(tmp_path, "old", "torch: {channel: release}\n")
+    started = []
+    for hour in (8, 9, 12, 15):
+        if hour == 12:
+            server.add("nightly", "2.15.0.dev20261121+cpu")
+        at(21, hour)
+        if _due(tmp_path):
+            nightly = read(Plan, tmp_path / ".ootci" / "plan.json").nightly
+            started.append((hour, nightly and nightly.version))
+    assert started == [(8, "2.15.0.dev20261120+cpu"), (12, "2.15.0.dev20261121+cpu")]
+    # A nightly that was started for certain devices predicts nothing.
+    assert at(22, 15, "--device", "old").code == 0
+    assert read(Plan, tmp_path / ".ootci" / "plan.json").nightly is None
 
 
 def test_jobs_that_are_run_again_plan_the_same_nightly_again(at: At, tmp_path: Path) -> None:

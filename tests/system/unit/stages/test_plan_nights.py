@@ -63,7 +63,7 @@ def test_an_index_that_gets_no_nightlies_any_more_is_told_of(server: TorchServer
     assert _got(resolve("nightly@2026-11-20", Torch(), today)) == (LAST, OTHER, None)
     strict = resolve("nightly", Torch(fallback="none"), today)
     assert (strict.version, strict.unavailable_reason) == (
-        (None, f"nightly wanted, and the device file allows no fallback: {stopped}") if stopped else (LAST, None)
+        (None, f"nightly wanted, and no fallback is allowed: {stopped}") if stopped else (LAST, None)
     )
 
 
@@ -181,7 +181,7 @@ def test_where_no_fallback_is_allowed_no_other_night_is_one(server: TorchServer)
     found = resolve("nightly", Torch(fallback="none"))
     assert (found.version, found.fallback_reason) == (None, None)
     why = "the file of 2026-11-20 was withdrawn"
-    assert found.unavailable_reason == f"nightly wanted, and the device file allows no fallback: {why}"
+    assert found.unavailable_reason == f"nightly wanted, and no fallback is allowed: {why}"
 
 
 @pytest.mark.parametrize("faults", [[Fault.BUSY], [Fault.BUSY, Fault.HALF], [Fault.HALF, Fault.BUSY]])

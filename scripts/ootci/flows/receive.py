@@ -293,25 +293,27 @@ def _take_predictions(plan: Plan, run: WorkflowRun, github: GithubRuns, own: Fol
 
 
 def _take_sources(night: _Night, store: History, github: GithubRuns, say: Say) -> list[str]:
-    """Add what compiling sources predicted, as soon as each has ended; gives their devices."""
+    """Add what compiling sources predicted, as soon as each attempt has ended; gives their devices."""
     predicted = store.compat(night.plan.id)
     if predicted is None or not predicted.torches:
         return []
     ended = {
         device: leg
         for device, leg in night.sources.items()
-        if leg is not None and leg.is_over and not store.holds_source(night.plan.id, device)
+        if leg is not None and leg.is_over and not store.holds_source(night.plan.id, device, leg.attempt)
     }
     for device, leg in ended.items():
         found = _source(device, leg, predicted, github, say)
-        store.append_source(night.plan.id, device, found)
+        store.append_source(night.plan.id, device, leg.attempt, found)
     return list(ended)
 
 
 def _source(device: str, leg: WorkflowRun, predicted: Compat, github: GithubRuns, say: Say) -> SourceCheck:
     """What compiling a device's source predicted. Vendors' code ran in that job, so nothing else of it is taken."""
     found = _artifacts(github, leg.number, f"compile-{device}")
-    for _, artifact in sorted(found.items(), reverse=True):
+    for attempt, artifact in sorted(found.items(), reverse=True):
+        if attempt > leg.attempt:
+            continue
         try:
             content = artifact_file(github.rest, artifact, Compat.FILE, Limits())
             compiled = parse(Compat, content, where=artifact.name)

@@ -26,13 +26,13 @@ PLAN = "plan.json"
 WITHDRAWN = "withdrawn.json"
 COMPAT = "compat.json"
 EXPORTS = "exports.json"
-SOURCE = ".source.json"
 NEEDS = "needs"
 TESTS = "tests"
 UNFINISHED = ".unfinished"
 """This file exists while a command moves the folder from one state of the data branch to another."""
 
 _RUN = re.compile(r"(?P<device>.+)\.(?P<attempt>[1-9][0-9]*)(?:\.late)?\.json")
+_SOURCE = re.compile(r"(?P<device>.+)\.(?P<attempt>[1-9][0-9]*)\.source\.json")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
@@ -106,9 +106,16 @@ def late_file(night: Path, device: str, attempt: int) -> Path:
     return night / f"{device}.{attempt}.late.json"
 
 
-def source_file(night: Path, device: str) -> Path:
+def source_file(night: Path, device: str, attempt: int) -> Path:
     """Where what compiling a device's source predicted is: it may come after the other predictions of the nightly."""
-    return night / f"{device}{SOURCE}"
+    return night / f"{device}.{attempt}.source.json"
+
+
+def sources_of(night: Path) -> list[tuple[str, Path]]:
+    """The devices whose sources were compiled for a nightly, each with the files of its attempts, the newest last."""
+    found = [(_SOURCE.fullmatch(path.name), path) for path in night.glob("*.source.json")]
+    named = [(int(match["attempt"]), match["device"], path) for match, path in found if match]
+    return [(device, path) for _, device, path in sorted(named)]
 
 
 def runs_of(folder: Path) -> dict[RunKey, Path]:

@@ -24,7 +24,6 @@ from .layout import (
     EXPORTS,
     PLAN,
     RESTORE,
-    SOURCE,
     WITHDRAWN,
     RunKey,
     check_format,
@@ -36,6 +35,7 @@ from .layout import (
     nights_of,
     run_file,
     runs_of,
+    sources_of,
 )
 from .run_file import RunReader, lists_of
 from .stored import StoredRun
@@ -130,11 +130,11 @@ class HistoryReader:
         if not (night / COMPAT).exists():
             return None
         found = _loaded(Compat, night / COMPAT)
-        sources = {path.name.removesuffix(SOURCE): path for path in night.glob(f"*{SOURCE}")}
+        sources = {device: _loaded(SourceCheck, path) for device, path in sources_of(night)}
         if not sources or not found.torches:
             return found
         joined = (
-            item.with_source(_loaded(SourceCheck, sources[item.plugin]))
+            item.with_source(sources[item.plugin])
             if item.plugin in sources and item.torch == found.torches[0].version
             else item
             for item in found.predictions

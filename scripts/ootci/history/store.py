@@ -5,7 +5,7 @@
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.json``: a run of it, see ``run_file``.
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.late.json``: the same of a report that came after the night was judged.
 - ``<YYYY-MM>/<plan id>/compat.json``: what was predicted of each device on that nightly, if it was.
-- ``<YYYY-MM>/<plan id>/<device>.source.json``: what compiling a paused device's source predicted.
+- ``<YYYY-MM>/<plan id>/<device>.<attempt>.source.json``: what compiling a paused device's source predicted.
 - ``<YYYY-MM>/<plan id>/exports.json``: what that nightly of PyTorch changed of its exports, if that is known.
 - ``needs/<digest>.json``: what a plugin's wheel needs of PyTorch. Every night with a prediction for it names it.
 - ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
@@ -176,19 +176,19 @@ class History(HistoryReader):
         self._write({**new, path: pack(json.loads(kept.model_dump_json(exclude_defaults=True)))})
         return True
 
-    def append_source(self, plan_id: str, device: str, compiled: SourceCheck) -> None:
-        """Add what compiling a device's source predicted.
+    def append_source(self, plan_id: str, device: str, attempt: int, compiled: SourceCheck) -> None:
+        """Add what an attempt at compiling a device's source predicted; that of the newest counts.
 
         Raises:
             HistoryConflict: the nightly is not in the history.
 
         """
-        path = source_file(self.night(plan_id, device), device)
+        path = source_file(self.night(plan_id, device), device, attempt)
         self._write({path: pack(json.loads(compiled.model_dump_json(exclude_defaults=True)))})
 
-    def holds_source(self, plan_id: str, device: str) -> bool:
-        """Whether there is a prediction of a device's source."""
-        return source_file(self.night(plan_id, device), device).exists()
+    def holds_source(self, plan_id: str, device: str, attempt: int) -> bool:
+        """Whether there is the prediction of an attempt at compiling a device's source."""
+        return source_file(self.night(plan_id, device), device, attempt).exists()
 
     def holds(self, run: Run) -> bool:
         """Whether there is a run of the same device, nightly and attempt."""

@@ -29,7 +29,7 @@ from .reader import HistoryReader
 from .tables import read_list
 
 _KNOWN = re.compile(
-    r"format\.json|(tests|needs)/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|compat|exports|[^/]+\.[1-9][0-9]*(\.late)?|[^/]+\.source)\.json"
+    r"format\.json|(tests|needs)/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|compat|exports|[^/]+\.[1-9][0-9]*(\.late|\.source)?)\.json"
     r"|details/\d{4}-\d{2}/[^/]+\.(texts|measures|accuracies)\.json\.gz"
 )
 _LEFT = re.compile(r"\..*\.tmp")

@@ -59,6 +59,7 @@ def test_what_compiling_a_source_predicted_is_joined_with_the_wheel_s_prediction
     for name, content in artifacts.items():
         world.hub.upload(job.number, name, job.sha, {"compat.json": content})
     # Vendors' code cannot write to the nightly's run; what it leaves in its own in other names does not count.
+    job.attempt = 2
     forged = predicted.model_copy(update={"predictions": ()})
     world.hub.upload(job.number, "compat-9", job.sha, {"compat.json": forged.to_json().encode()})
     job.end()
@@ -69,6 +70,17 @@ def test_what_compiling_a_source_predicted_is_joined_with_the_wheel_s_prediction
     assert found.predictions[1:] == (release, dev)
     expected = why or "wheel · source not compiled: its job reported nothing"
     assert (found.predictions[0].why, found.predictions[0].version) == (expected, None)
+    # A job that is run again counts.
+    job.attempt, job.status = 3, "in_progress"
+    assert world.received()["received"] == "no"
+    world.hub.upload(job.number, "compile-card-3", job.sha, {"compat.json": _compile_report(why="third")})
+    world.hub.upload(job.number, "compile-card-4", job.sha, {"compat.json": _compile_report(why="not yet")})
+    job.end()
+    assert world.received() == {"received": "yes", "publish": "yes", "devices": ""}
+    assert world.received()["received"] == "no"
+    found = world.history.compat("night000")
+    assert found is not None
+    assert found.predictions[0].why == "third · wheel"
 
 
 def test_a_night_on_which_every_device_is_paused_has_a_page_with_its_predictions(world: World) -> None:

@@ -66,16 +66,20 @@ def test_what_compiling_a_source_predicted_may_come_later(tmp_path: Path) -> Non
     kept = Compat(plan_id=planned.id, torches=torches, predictions=(PREDICTION, release))
     history.append_compat(kept)
     source = SourceCheck(forecast=Forecast.NO_BREAK, why="source compiles")
-    assert not history.holds_source(planned.id, "dev")
-    history.append_source(planned.id, "dev", source)
-    assert history.holds_source(planned.id, "dev")
+    assert not history.holds_source(planned.id, "dev", 10)
+    for attempt, why in ((9, "older"), (10, source.why)):
+        history.append_source(planned.id, "dev", attempt, source.model_copy(update={"why": why}))
+    assert history.holds_source(planned.id, "dev", 10)
     found = History(tmp_path).compat(planned.id)
     assert found == kept.model_copy(update={"predictions": (PREDICTION.with_source(source), release)})
     report = verify(tmp_path)
     assert (report.problems, report.notes) == ((), ())
-    (path,) = tmp_path.rglob("dev.source.json")
-    path.write_bytes(path.read_bytes().replace(b"compiles", b"Compiles"))
-    assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
+    for text in (b"compiles", b"older"):
+        (path,) = (path for path in tmp_path.rglob("dev.*.source.json") if text in path.read_bytes())
+        content = path.read_bytes()
+        path.write_bytes(content.replace(text, text.upper()))
+        assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
+        path.write_bytes(content)
 
 
 NEEDS = Needs(symbols=("c10::f()",), names=("torch.x",), operators=("add.Tensor",))

@@ -66,10 +66,13 @@ def create_command(environment: Path, python: str | None = None) -> list[str]:
     return [python or base_python(), "-m", "venv", str(environment)]
 
 
-def pip_command(environment: Path, *arguments: str) -> list[str]:
-    """A pip command in a virtual environment; never asks, never looks for a newer pip."""
-    base = [str(interpreter(environment)), "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    return [*base, *arguments]
+def pip_command(environment: Path, command: str, *arguments: str) -> list[str]:
+    """A pip command in a virtual environment; never asks, never looks for a newer pip.
+
+    What is installed is not compiled to bytecode: Python does so for what is imported, which is half of torch.
+    """
+    base = [str(interpreter(environment)), "-m", "pip", "--disable-pip-version-check", "--no-input", command]
+    return [*base, *(["--no-compile"] if command == "install" else []), *arguments]
 
 
 def device_environment(environment: Path | None, extra: Mapping[str, str]) -> dict[str, str]:

@@ -350,6 +350,6 @@ class _Torches:
 
 def _pip_download(folder: Path, *arguments: str) -> Finished:
     """Download a wheel without what it requires."""
-    always = ("download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder))
-    command = pip_command(Path(sys.prefix), *always, *arguments)
+    always = ("--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder))
+    command = pip_command(Path(sys.prefix), "download", *always, *arguments)
     return run(command, cwd=folder, env=device_environment(None, {}), log_file=folder / "pip.log", timeout=SECONDS)

@@ -162,8 +162,9 @@ def _build(builder: _Builder, *, with_cache: bool) -> Path:
         # Cache entries must not depend on the path of the work folder.
         variables |= {"CCACHE_BASEDIR": str(builder.sources), "CCACHE_NOHASHDIR": "1"}
     # pip creates an isolated build environment from pyproject.toml.
-    command = ("wheel", "--verbose", "--no-deps", "--wheel-dir", str(wheels), str(builder.sources))
-    builder.run("torch does not build", python_env.pip_command(environment, *command), builder.sources, variables)
+    options = ("--verbose", "--no-deps", "--wheel-dir", str(wheels), str(builder.sources))
+    command = python_env.pip_command(environment, "wheel", *options)
+    builder.run("torch does not build", command, builder.sources, variables)
     made = sorted(wheels.glob("*.whl"))
     if len(made) != 1:
         raise builder.refused(f"the build made {len(made)} wheels, not one")

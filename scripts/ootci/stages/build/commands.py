@@ -73,9 +73,9 @@ class Commands:
             reason = f"{_cause(about)} ({done.ending})" if about else done.ending
             raise StepFailed(f"{what}: {reason}", _excerpt(done, about), timed_out=done.timed_out)
 
-    def pip(self, what: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
-        """Run pip in the device's environment; raises as :meth:`run`."""
-        self.run(what, pip_command(self.environment, *arguments), cwd=self.environment, extra=extra)
+    def pip(self, what: str, command: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
+        """Run a command of pip in the device's environment; raises as :meth:`run`."""
+        self.run(what, pip_command(self.environment, command, *arguments), cwd=self.environment, extra=extra)
 
     def _show(self, line: str) -> None:
         """Show the last line of output, except indented ones: pip's remarks would stay on the screen for a minute."""

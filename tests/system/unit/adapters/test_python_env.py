@@ -71,11 +71,12 @@ def test_the_environment_s_programs_come_first_and_the_device_file_wins(
     assert found["LIBRARY"] == f"{tmp_path}/lib/a.so:{{b}}"
 
 
-def test_pip_neither_asks_nor_looks_for_itself() -> None:
+def test_pip_neither_asks_nor_looks_for_itself_nor_compiles_what_nobody_imports() -> None:
     command = pip_command(Path("/envs/dev"), "install", "x")
     assert command[:3] == ["/envs/dev/bin/python", "-m", "pip"]
     assert {"--disable-pip-version-check", "--no-input"} < set(command)
-    assert command[-2:] == ["install", "x"]
+    assert command[-3:] == ["install", "--no-compile", "x"]
+    assert pip_command(Path("/envs/dev"), "wheel", "x")[-2:] == ["wheel", "x"]
 
 
 def test_environments_are_made_from_a_python_that_is_none_itself() -> None:

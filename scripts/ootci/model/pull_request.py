@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
-
-from pydantic import Field
 
 from ootci.model.record import Record
-from ootci.model.verdict import Answer, VerdictName
+from ootci.model.verdict import GateAnswer, VerdictName
 
 
 class EffectName(str, Enum):
@@ -63,19 +60,9 @@ class Effect(Record):
     """The torch of that run."""
 
 
-class PullRequestGate(Record):
+class PullRequestGate(GateAnswer):
     """May one merge the pull request?"""
 
-    answer: Answer
-    """`no` as soon as one gating device is newly broken; `cannot_say` where too few of them have a result."""
-    reason: str
-    """One sentence."""
-    blocking: tuple[str, ...] = ()
-    """Names of the devices that block."""
-    without_result: Annotated[dict[str, str], Field(exclude_if=lambda names: not names)] = Field(default_factory=dict)
-    """Why nothing is known of the pull request on a gating device, by name; absent where all have a result."""
-    overridden: dict[str, str] = Field(default_factory=dict)
-    """The reason given for each override, by name of the device."""
     torch: str | None = None
     """The torch that was tested, who built it, and how it differs from the requested commit; null when there
     was none."""

@@ -306,27 +306,32 @@ Answer = Literal["yes", "no", "cannot_say"]
 """The gate's answer. `no` is only for confirmed failures; `cannot_say` where too little is known of tonight."""
 
 
-class Gate(Record):
-    """May one merge?"""
+class GateAnswer(Record):
+    """May one merge, by the results of the gating devices?"""
 
     answer: Answer
-    """`no` as soon as one gating device with a result is broken; `cannot_say` where too few of them have one."""
+    """`no` as soon as one gating device blocks; `cannot_say` where too few of them have a result."""
+    reason: str
+    """One sentence."""
     blocking: tuple[str, ...] = ()
     """Names of the devices that block."""
-    blockers: tuple[Blocker, ...] = ()
-    """The reason for each of them."""
     without_result: Annotated[dict[str, str], Field(exclude_if=lambda names: not names)] = Field(default_factory=dict)
-    """Why a gating device has no result on the newest nightly, by name: such a device neither blocks nor vouches.
-    Absent where all have one."""
-    doubt: Annotated[str | None, Field(exclude_if=lambda why: why is None)] = None
-    """Why the newest nightly is no evidence about tonight's torch: then the answer is cannot_say. Else absent."""
+    """Why a gating device has no result, by name: such a device neither blocks nor vouches. Absent where all have
+    one."""
     overridden: dict[str, str] = Field(default_factory=dict)
     """The reason given for each override, by name of the device."""
+
+
+class Gate(GateAnswer):
+    """May one merge, by the newest nightly?"""
+
+    blockers: tuple[Blocker, ...] = ()
+    """The reason for each device that blocks."""
+    doubt: Annotated[str | None, Field(exclude_if=lambda why: why is None)] = None
+    """Why the newest nightly is no evidence about tonight's torch: then the answer is cannot_say. Else absent."""
     predicted: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     """Devices for which a break is predicted. The answer rests on measured results only, and not on these. Absent where
     there are none."""
-    reason: str
-    """One sentence."""
     alone: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     """The devices that somebody chose for a run on their own machine: the answer omits others. Absent where every
     gating device was asked."""

@@ -12,7 +12,6 @@ from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge, parity_badge, predicted_badge, support_badge, tests_releases
 from .feed import Feed, cluster_entries, feed, predicted_entries, verdict_entries
-from .links import device_path
 from .page_maker import PageMaker
 from .pages.api import KINDS, api_schemas
 from .pages.published import (
@@ -26,6 +25,8 @@ from .pages.published import (
     IndexFile,
     NightEntry,
     NightsFile,
+    OfNewest,
+    RegisteredEntry,
     api_file,
 )
 from .pages.run_files import tests_files
@@ -86,9 +87,7 @@ def _api(maker: PageMaker, devices: Mapping[str, Device], tests: Sequence[str]) 
     predicted = verdicts.predicted.devices if verdicts.predicted else ()
     forecasts = {item.device: item.nightly.forecast for item in predicted}
     listed = DevicesFile(
-        judged_at=verdicts.judged_at,
-        plan_id=verdicts.plan_id,
-        stale_reason=verdicts.stale_reason,
+        **OfNewest.of(verdicts),
         devices=tuple(
             _device(device, judged[name], pages[name], forecasts.get(name)) for name, device in devices.items()
         ),
@@ -117,15 +116,11 @@ def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str], fo
     name = device.name
     night = next((night for night in reversed(verdict.history) if night.run_id == verdict.run_id), None)
     path = pages.get(night.plan_id) if night is not None and verdict.run_id is not None else None
-    shared = verdict.model_dump(include=DeviceEntry.model_fields.keys() - {"history"})
+    shared = verdict.model_dump(include=DeviceEntry.model_fields.keys() - {"device", "history"})
     return DeviceEntry(
+        **RegisteredEntry.of(device),
         **shared,
-        display_name=device.display_name,
-        vendor=device.vendor,
-        tier=device.tier,
-        gates=device.gates,
         predicted=forecast,
-        page=f"{_UP}{device_path(name)}",
         run_page=f"{_UP}{path}" if path else None,
         history=f"nights/{name}.json",
         badge=f"{_UP}badge/{name}.svg",
@@ -148,10 +143,7 @@ def _nights(verdict: DeviceVerdict, pages: Mapping[str, str]) -> NightsFile:
 def _gate(verdicts: Verdicts) -> GateFile:
     return GateFile(
         schema_version=verdicts.schema_version,
-        judged_at=verdicts.judged_at,
-        plan_id=verdicts.plan_id,
-        planned_at=verdicts.planned_at,
-        stale_reason=verdicts.stale_reason,
+        **OfNewest.of(verdicts),
         **verdicts.gate.model_dump(),
     )
 

@@ -12,7 +12,7 @@ from ootci.model.record import Record
 from ..links import ACCURACY, device_path
 from ..page_maker import PageMaker
 from ..publish import File
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 ROWS = 500
 """Operators and dtypes of the page; the file has more."""
@@ -36,13 +36,11 @@ class OperatorAccuracy(Record):
     """Since when the device's largest error is larger, and what it was; null where it did not grow."""
 
 
-class DeviceAccuracyFile(Compact):
+class DeviceAccuracyFile(WithPage, Compact):
     """accuracy/<device>.json: the errors of a device's results, on the newest night on which they were measured."""
 
     device: str
     """Name of the device."""
-    page: str
-    """Address of the same for people."""
     night: date | None
     """That night, in UTC; null where no error was measured."""
     run_page: str | None

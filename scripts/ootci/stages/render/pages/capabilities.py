@@ -13,7 +13,7 @@ from ..links import device_path
 from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 COLUMNS_LIMIT = 60
 """Capabilities that the matrix has room for; the suites have fewer, a hostile report may name any number."""
@@ -42,11 +42,9 @@ class DeviceCapabilities(Record):
     """By name; empty when nothing was reported."""
 
 
-class CapabilitiesFile(Compact):
+class CapabilitiesFile(WithPage, Compact):
     """capabilities.json: the matrix of devices and capabilities."""
 
-    page: str
-    """Address of the same for people."""
     capabilities: tuple[str, ...]
     """Every capability of which any device collected a test."""
     more: int

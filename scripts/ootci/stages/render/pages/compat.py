@@ -16,7 +16,7 @@ from ootci.model.record import Record
 
 from ..page_maker import PageMaker
 from ..publish import File
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 NIGHTS = 90
 """How far back the first night is looked for."""
@@ -26,11 +26,9 @@ _TOP = "../../"
 _Key = tuple[FindingKind, str]
 
 
-class CompatFile(Compact):
+class CompatFile(WithPage, Compact):
     """compat.json: what is predicted from public wheels, without hardware. No verdict and no gate rests on it."""
 
-    page: str
-    """Address of the same for people."""
     predicted: Predicted | None
     """The predictions for the newest nightly that has some; null where none has."""
 
@@ -50,11 +48,9 @@ class NeededPart(Record):
     """When it was removed; absent where it is not missing, or was left out of the breaks."""
 
 
-class SymbolsFile(Compact):
+class SymbolsFile(WithPage, Compact):
     """symbols.json: which parts of PyTorch published plugins need."""
 
-    page: str
-    """Address of the same for people."""
     first: date | None
     """The first night that was looked at; what was needed then may have been needed before. Null without any."""
     parts: tuple[NeededPart, ...]

@@ -12,7 +12,7 @@ from ootci.model.record import Record
 from ..device_view import RunPage, by_nightly
 from ..page_maker import PageMaker
 from ..publish import File
-from .published import Published, api_file
+from .published import Published, WithPage, api_file
 
 RANKED = 250
 """Rows of the ranking."""
@@ -44,11 +44,9 @@ class FlakyEntry(Record):
     """Address of its nights for people."""
 
 
-class FlakyFile(Published):
+class FlakyFile(WithPage, Published):
     """flaky.json: the ranking of flaky tests."""
 
-    page: str
-    """Address of the same for people."""
     nights: int
     """How many nights of each device that say something of it are looked at."""
     tests: tuple[FlakyEntry, ...]

@@ -22,7 +22,7 @@ from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
 from ..words import ago, many, moment
-from .published import Published, api_file
+from .published import OfNewest, WithPage, api_file
 
 _TOP = "../../"
 
@@ -67,19 +67,11 @@ class DeviceHealth(Record):
     """Address of the page of that run."""
 
 
-class HealthFile(Published):
+class HealthFile(WithPage, OfNewest):
     """health.json: how old everything is that the site is made from."""
 
-    judged_at: Time
-    """The `now` that staleness was judged against."""
-    planned_at: Time | None
-    """When the newest nightly was planned; null when there has been none."""
-    stale_reason: str | None
-    """Why the site cannot be trusted to be fresh; null when it was at `judged_at`."""
     stale_at: Time | None
     """When the newest nightly becomes too old: after that, this file is stale."""
-    page: str
-    """Address of the same for people."""
     nightly: NightlyHealth | None
     """The newest nightly; null when there has been none."""
     devices: tuple[DeviceHealth, ...]
@@ -97,9 +89,7 @@ def health_page(maker: PageMaker, plans: Sequence[Plan], reports: Mapping[str, t
     verdicts, judged = maker.verdicts, maker.judged
     newest = next((plan for plan in reversed(plans) if plan.id == verdicts.plan_id), None)
     file = HealthFile(
-        judged_at=verdicts.judged_at,
-        planned_at=verdicts.planned_at,
-        stale_reason=verdicts.stale_reason,
+        **OfNewest.of(verdicts),
         stale_at=verdicts.stale_at,
         page=f"{_TOP}health/index.html",
         nightly=_nightly(newest, plans, maker.runs) if newest else None,

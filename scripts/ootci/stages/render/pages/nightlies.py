@@ -32,7 +32,7 @@ from ..text import one_line
 from .board import NIGHTS_LISTED
 from .night_failure import NightFailure
 from .past_errors import NewError
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 _TOP = "../../"
 
@@ -135,11 +135,9 @@ class CommitsSince(Record):
     """Where the commits since are listed; null when there are none."""
 
 
-class NightlyFile(Compact, NightlyHead):
+class NightlyFile(WithPage, Compact, NightlyHead):
     """nightlies/<nightly>.json: the result of every device on a nightly."""
 
-    page: str
-    """Address of the same for people."""
     since: CommitsSince | None
     """What was new; null when its commit or every earlier one is unknown."""
     devices: tuple[NightlyDevice, ...]

@@ -17,7 +17,7 @@ from ..links import operators_path
 from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 ROWS_LIMIT = 1000
 """Operators that the matrix has room for: those that most devices test."""
@@ -155,11 +155,9 @@ class OperatorRow(Record):
     """A letter for each device of `columns`, of its tests there the worst; `.` where it was not tested."""
 
 
-class OperatorsFile(Compact):
+class OperatorsFile(WithPage, Compact):
     """operators.json: the matrix of operators and devices."""
 
-    page: str
-    """Address of the same for people."""
     letters: tuple[OperatorLetter, ...]
     """What the letters stand for."""
     devices: tuple[DeviceOperators, ...]
@@ -201,13 +199,11 @@ class OperatorCells(Record):
     """The texts of its tests that did not simply pass."""
 
 
-class DeviceOperatorsFile(Compact):
+class DeviceOperatorsFile(WithPage, Compact):
     """operators/<device>.json: a device's matrix of operators and dtypes, by the run that its verdict is about."""
 
     device: str
     """Name of the device."""
-    page: str
-    """Address of the same for people."""
     run_page: str | None
     """Address of the permanent page of that run; null when there is none."""
     why_none: str | None

@@ -18,7 +18,7 @@ from ..page_maker import PageMaker
 from ..places import Places
 from ..publish import File
 from ..trend_series import DAYS, number
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 WEEK = timedelta(days=7)
 FILES = 1_000
@@ -61,13 +61,11 @@ class ParityTests(Record):
     """Its classes, by name."""
 
 
-class DeviceParityFile(Compact):
+class DeviceParityFile(WithPage, Compact):
     """parity/<device>.json: which of PyTorch's own tests pass on a device."""
 
     device: str
     """Name of the device."""
-    page: str
-    """Address of the same for people."""
     torch: str | None
     """The version of the torch that was tested; null when it is not known."""
     week: ParityDay | None
@@ -122,11 +120,9 @@ class DeviceParity(Record):
     """How many passed a week before; null where nobody knows."""
 
 
-class ParityFile(Compact):
+class ParityFile(WithPage, Compact):
     """parity.json: which of PyTorch's own tests pass on which device."""
 
-    page: str
-    """Address of the same for people."""
     devices: tuple[DeviceParity, ...]
     """The devices that run them, what needs a person first, within a tier."""
     files: tuple[ParityRow, ...]

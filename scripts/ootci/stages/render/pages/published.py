@@ -6,14 +6,17 @@ not know. Addresses are relative to their own file. Texts come from device runs:
 
 from __future__ import annotations
 
+from typing import Any
+
 from ootci.model.build import AnyStage
 from ootci.model.compat import Forecast
-from ootci.model.device import Tier
+from ootci.model.device import Device, Tier
 from ootci.model.outcome import Counts, PassRate
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
-from ootci.model.verdict import Gate, Night, VerdictName
+from ootci.model.verdict import Gate, Night, VerdictName, Verdicts
 
+from ..links import device_path
 from ..publish import File
 
 API_VERSION = "v1"
@@ -45,8 +48,15 @@ def api_file(path: str, record: Published) -> File:
     return f"{API}/{path}", record.to_json().encode("utf-8")
 
 
-class DeviceEntry(Record):
-    """One device as the front page shows it."""
+class WithPage(Record):
+    """A file of the API that is also a page."""
+
+    page: str
+    """Address of the same for people."""
+
+
+class RegisteredEntry(Record):
+    """A registered device."""
 
     device: str
     """Name of the device."""
@@ -58,6 +68,25 @@ class DeviceEntry(Record):
     """How much it counts."""
     gates: bool
     """Whether it can block a merge."""
+    page: str
+    """Address of its page."""
+
+    @staticmethod
+    def of(device: Device) -> dict[str, Any]:
+        """These values of a device, whose page is two folders above the file."""
+        return {
+            "device": device.name,
+            "display_name": device.display_name,
+            "vendor": device.vendor,
+            "tier": device.tier,
+            "gates": device.gates,
+            "page": f"../../{device_path(device.name)}",
+        }
+
+
+class DeviceEntry(RegisteredEntry):
+    """One device as the front page shows it."""
+
     verdict: VerdictName
     """The verdict."""
     reason: str
@@ -88,8 +117,6 @@ class DeviceEntry(Record):
     """The torch that was installed."""
     predicted: Forecast | None
     """What is predicted for the newest nightly from its public wheel, which is no verdict; null where nothing was."""
-    page: str
-    """Address of its page."""
     run_page: str | None
     """Address of the permanent page of that run."""
     history: str
@@ -102,21 +129,8 @@ class DeviceEntry(Record):
     """Address of its Atom feed."""
 
 
-class DevicesFile(Published):
-    """devices.json: every registered device."""
-
-    judged_at: Time
-    """The `now` that staleness was judged against."""
-    plan_id: str | None
-    """The newest nightly; null when there has been none."""
-    stale_reason: str | None
-    """Why the site cannot be trusted to be fresh; null when it was at `judged_at`."""
-    devices: tuple[DeviceEntry, ...]
-    """One per device file, in registry order; a device that never reported is here too."""
-
-
-class GateHead(Published):
-    """What an answer about merging is about."""
+class OfNewest(Published):
+    """A file about the newest nightly."""
 
     judged_at: Time
     """The `now` that staleness was judged against."""
@@ -125,10 +139,22 @@ class GateHead(Published):
     planned_at: Time | None
     """When that nightly was planned."""
     stale_reason: str | None
-    """Why the answer cannot be trusted to be fresh; null when it was at `judged_at`."""
+    """Why the file cannot be trusted to be fresh; null when it was at `judged_at`."""
+
+    @staticmethod
+    def of(verdicts: Verdicts) -> dict[str, Any]:
+        """These values."""
+        return {name: getattr(verdicts, name) for name in OfNewest.model_fields if name != "schema_version"}
 
 
-class GateFile(Gate, GateHead):
+class DevicesFile(OfNewest):
+    """devices.json: every registered device."""
+
+    devices: tuple[DeviceEntry, ...]
+    """One per device file, in registry order; a device that never reported is here too."""
+
+
+class GateFile(Gate, OfNewest):
     """gate.json: may one merge?"""
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ootci.model.device import Cadence, Device, RegisteredDevice, Tier
+from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import VerdictName
 
 from ..facts import contacts, plugin_source
-from ..links import device_path, web_address
+from ..links import web_address
 from ..page_maker import PageMaker
 from ..publish import File
 from ..status import VERDICTS
-from .published import Published, api_file
+from .published import Published, RegisteredEntry, WithPage, api_file
 
 _TOP = "../../"
 _RUN_OF_GITHUB = re.compile(r"(https://[^/]+/[^/]+/[^/]+)/actions/runs/\d+")
@@ -42,19 +42,9 @@ class Contact(Record):
     """Where it leads."""
 
 
-class RegistryEntry(Record):
+class RegistryEntry(RegisteredEntry):
     """A device file."""
 
-    device: str
-    """Name of the device."""
-    display_name: str
-    """Its name for people."""
-    vendor: str
-    """Who makes it."""
-    tier: Tier
-    """How much it counts."""
-    gates: bool
-    """Whether it can block a merge."""
     file: str
     """The file's place in the repository."""
     file_address: str | None
@@ -87,15 +77,11 @@ class RegistryEntry(Record):
     """Who answers for it."""
     paused: str | None
     """Why it is not run; null when it is."""
-    page: str
-    """Address of its page."""
 
 
-class RegistryFile(Published):
+class RegistryFile(WithPage, Published):
     """registry.json: every device file as it is written."""
 
-    page: str
-    """Address of the same for people."""
     devices: tuple[RegistryEntry, ...]
     """In registry order."""
 
@@ -123,11 +109,7 @@ def registry_file(registry: Sequence[RegisteredDevice], newest: Plan | None) -> 
 def _entry(device: Device, path: str, repository: str | None) -> RegistryEntry:
     source = plugin_source(device.plugin)
     return RegistryEntry(
-        device=device.name,
-        display_name=device.display_name,
-        vendor=device.vendor,
-        tier=device.tier,
-        gates=device.gates,
+        **RegisteredEntry.of(device),
         file=path,
         file_address=web_address(f"{repository}/blob/HEAD/{path}") if repository else None,
         distribution=device.plugin.distribution,
@@ -144,5 +126,4 @@ def _entry(device: Device, path: str, repository: str | None) -> RegistryEntry:
         bad_ranges=len(device.bad_ranges),
         contacts=tuple(Contact(kind=fact.label, text=fact.value, address=fact.href) for fact in contacts(device)),
         paused=device.paused.reason if device.paused else None,
-        page=f"{_TOP}{device_path(device.name)}",
     )

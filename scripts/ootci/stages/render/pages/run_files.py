@@ -14,13 +14,13 @@ from ootci.history.expectations import known_ids
 from ootci.history.states import painted, row_text
 from ootci.history.stored import StoredRun
 from ootci.history.tables import TestTable
-from ootci.model.build import AnyStage, PluginBuild, StageStatus
+from ootci.model.build import AnyStage, StageStatus
 from ootci.model.device import Device
-from ootci.model.outcome import Counts, OutcomeName, PassRate
+from ootci.model.difference import RunFacts
+from ootci.model.outcome import OutcomeName, PassRate
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
-from ootci.model.run import Environment, Run, SuiteReport
-from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from ..device_view import RunPage
@@ -108,7 +108,7 @@ class RowsFile(Published):
     rows 3 and 5 to 9."""
 
 
-class RunFile(Compact):
+class RunFile(RunFacts, Compact):
     """runs/<device>/<nightly>.<attempt>.json: the outcome of every test of one attempt. It does not change.
 
     A key that is missing has its default in the schema, such as a count of 0.
@@ -116,32 +116,10 @@ class RunFile(Compact):
 
     schema_version: int
     """Version of this file's schema."""
-    id: str
-    """Identity of the run."""
-    device: str
-    """Name of the device."""
-    plan_id: str
-    """The nightly that it belongs to."""
-    attempt: int
-    """1 for the first attempt."""
-    started_at: Time
-    """When the first stage started."""
     finished_at: Time
     """When the last stage ended."""
-    torch_request: TorchRequest
-    """The torch requested and the torch tested."""
-    torch: TorchBuild | None
-    """The torch that was installed."""
-    plugin: PluginBuild | None
-    """The plugin that was installed."""
-    environment: Environment
-    """Where the run took place."""
     stages: tuple[RunStage, ...]
     """Every stage, in order, run or not."""
-    suites: tuple[SuiteReport, ...]
-    """What each suite reported."""
-    counts: Counts
-    """Tests of all suites by outcome."""
     outcomes: tuple[OutcomeRows, ...]
     """The outcome of every test, to be read in order: a row that is named again has the later outcome. The first entry
     names all tests of the run."""

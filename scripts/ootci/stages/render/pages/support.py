@@ -16,7 +16,7 @@ from ..links import device_path, web_address
 from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 NIGHTLY = Channel.NIGHTLY.value
 MEASURED = AS_EXPECTED | BROKEN | {VerdictName.UNSTABLE}
@@ -61,11 +61,9 @@ class DeviceSupport(Record):
     """One for each of `torches`."""
 
 
-class SupportFile(Compact):
+class SupportFile(WithPage, Compact):
     """support.json: which PyTorch each device works with."""
 
-    page: str
-    """Address of the same for people."""
     torches: tuple[str, ...]
     """`nightly`, then minor versions of releases, newest first."""
     devices: tuple[DeviceSupport, ...]

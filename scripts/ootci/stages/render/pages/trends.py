@@ -16,7 +16,7 @@ from ..page_maker import PageMaker
 from ..publish import File
 from ..trend_series import DAYS, TrendDay, TrendNight, TrendSeries, number
 from ..words import many
-from .published import Compact, api_file
+from .published import Compact, WithPage, api_file
 
 LOWEST_RATE = 0.95
 """A pass rate that never was lower is drawn from here, so that one failing test does not look like a collapse."""
@@ -26,13 +26,11 @@ only: the night to night noise of a queue is no trend."""
 _TOP = "../../../"
 
 
-class TrendFile(Compact):
+class TrendFile(WithPage, Compact):
     """trends/<device>.json: the last three months of a device; days without a nightly of it are not there."""
 
     device: str
     """Name of the device."""
-    page: str
-    """Address of the same for people."""
     first: date | None
     """The first day that was looked at; null when there has been no nightly."""
     last: date | None

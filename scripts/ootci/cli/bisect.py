@@ -20,7 +20,7 @@ from ootci.flows.context import Folders
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step
 from ootci.model.torch_build import TorchBuild
-from ootci.model.words import duration
+from ootci.model.words import duration, many
 
 _CODES = {
     Ending.FIRST_BAD: EXIT_FINE,
@@ -155,11 +155,10 @@ def _row(number: int, step: Step, markdown: bool) -> tuple[str, ...]:
 
 
 def _conclusion(conclusion: Conclusion, markdown: bool) -> Iterator[str]:
-    count = len(conclusion.between)
     yield _SENTENCES[conclusion.ending].format(
         good=_named(conclusion.last_good),
         bad=_named(conclusion.first_bad),
-        between="1 nightly" if count == 1 else f"{count} nightlies",
+        between=many(len(conclusion.between), "nightly", "nightlies"),
     )
     bullet = "- " if markdown else ""
     if conclusion.last_good and conclusion.first_bad:

@@ -19,6 +19,7 @@ from ootci.history.store import History
 from ootci.history.stored import stored
 from ootci.model.difference import CLASSES, Difference, RunFacts, TestDifference
 from ootci.model.verdict import NEW_FAILURES, ChangeName
+from ootci.model.words import many
 
 SHOWN = 20
 """Tests of each class that are printed without --all."""
@@ -83,7 +84,7 @@ def _text(difference: Difference, style: _Style) -> str:
         items = [item for item in difference.tests if item.change is change]
         if items:
             name = change.value if change else "other"
-            heading = f"{name}: {len(items)} of {_tests(difference.total)} {meaning}"
+            heading = f"{name}: {len(items)} of {many(difference.total, 'test')} {meaning}"
             parts.append("\n".join([style.heading(heading), *_listed(change, items, style)]))
     return "\n\n".join(parts)
 
@@ -134,12 +135,14 @@ def _verdict(difference: Difference, style: _Style) -> Iterator[list[str]]:
     else:
         same = difference.before.id == difference.after.id and difference.before.attempt == difference.after.attempt
         yield ["A and B are the same run." if same else "B is not worse than A."]
-    notes = [f"{difference.unchanged} of {_tests(difference.total)} are unchanged and do not fail"]
+    notes = [f"{difference.unchanged} of {many(difference.total, 'test')} are unchanged and do not fail"]
     uncounted = sum(item.change in NEW_FAILURES and (item.known or not item.required) for item in difference.tests)
     if uncounted:
-        notes.append(f"not counted: {_tests(uncounted)} newly failing in B, known failures or of an advisory suite")
+        failing = many(uncounted, "test")
+        notes.append(f"not counted: {failing} newly failing in B, known failures or of an advisory suite")
     if difference.no_longer_run:
-        notes.append(f"{_tests(difference.no_longer_run)} executed in A and not in B: skipped, unsupported or not run")
+        unrun = many(difference.no_longer_run, "test")
+        notes.append(f"{unrun} executed in A and not in B: skipped, unsupported or not run")
     if difference.commits:
         notes.append(f"PyTorch's commits between them: {difference.commits}")
     yield [style.item(note) for note in notes] if style.markdown else notes
@@ -164,7 +167,7 @@ def _without_whole_suites(
     """Long lists of one suite as one line: usually the other run did not run the suite at all."""
     of_suite = {suite: [item for item in items if item.suite == suite] for suite in {item.suite for item in items}}
     long = {suite: len(found) for suite, found in sorted(of_suite.items()) if len(found) > SHOWN}
-    lines = [style.item(f"{_tests(count)} of the suite {style.foreign(suite)}") for suite, count in long.items()]
+    lines = [style.item(f"{many(count, 'test')} of the suite {style.foreign(suite)}") for suite, count in long.items()]
     return [item for item in items if item.suite not in long], lines
 
 
@@ -182,7 +185,3 @@ def _test(item: TestDifference, style: _Style) -> str:
     way = f"{item.before or 'absent'} -> {item.after or 'absent'}"
     notes = [note for note, holds in (("known", item.known), ("advisory", not item.required)) if holds]
     return f"{style.foreign(item.id)}  {way}" + (f" ({', '.join(notes)})" if notes else "")
-
-
-def _tests(count: int) -> str:
-    return "1 test" if count == 1 else f"{count} tests"

@@ -26,6 +26,7 @@ from ootci.history.verify import Report
 from ootci.history.verify import verify as verify_history
 from ootci.model.plan import Plan
 from ootci.model.record import read
+from ootci.model.words import many
 
 remote_option = click.option(
     "--remote", metavar="URL", help="Repository of the data branch, a URL or a path. Default: this checkout's origin."
@@ -114,8 +115,7 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
     for problem in report.problems:
         lines.append(f"{bullet}{one_line(problem.where)}: {one_line(problem.what)}")
         lines.append(f"    what to do: {one_line(problem.fix)}")
-    count = len(report.problems)
-    lines.append(f"{count} problem{'' if count == 1 else 's'}" if count else "everything can be read back")
+    lines.append(many(len(report.problems), "problem") if report.problems else "everything can be read back")
     return lines
 
 

@@ -24,6 +24,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import RelayReport, Status
 from ootci.model.verdict import Verdicts
+from ootci.model.words import many
 from ootci.stages.relay import Origin
 
 PATIENCE = 120
@@ -204,7 +205,7 @@ def _tables(found: Sequence[Readiness], markdown: bool) -> str:
     parts = []
     for item in found:
         dates = f", {item.first:%Y-%m-%d} to {item.last:%Y-%m-%d}" if item.first and item.last else ""
-        parts.append(f"{item.device}: {item.nights} {'nightly' if item.nights == 1 else 'nightlies'}{dates}")
+        parts.append(f"{item.device}: {many(item.nights, 'nightly', 'nightlies')}{dates}")
         rows = [(one.name, one.value or "-", one.goal, one.word) for one in item.criteria]
         parts.append(table(("criterion", "value", "goal", ""), rows, markdown=markdown) + "\n")
     return "\n".join(parts)

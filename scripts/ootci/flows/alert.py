@@ -13,6 +13,7 @@ from ootci.flows.context import Folders, clock, run_url
 from ootci.model.alert import GOOD_NIGHTS, Alert, Remembered
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
+from ootci.model.words import many
 from ootci.stages.alert import (
     Act,
     Decision,
@@ -107,5 +108,5 @@ def _say_rest(decision: Decision, say: Callable[[str], None]) -> None:
     for note in decision.notes:
         say(note)
     if decision.left:
-        count = f"{len(decision.left)} more issue{'s' if len(decision.left) > 1 else ''}"
-        say(f"{count} left for the next run, as one makes no more than its limit: {', '.join(decision.left)}")
+        left = many(len(decision.left), "more issue")
+        say(f"{left} left for the next run, as one makes no more than its limit: {', '.join(decision.left)}")

@@ -9,6 +9,7 @@ from ootci.model.outcome import FAILURES, NOT_EXECUTED, Outcome, OutcomeName
 from ootci.model.run import ReportState, Run
 from ootci.model.torch_build import commits_between
 from ootci.model.verdict import FAILING, NEW_FAILURES, Change, ChangeName
+from ootci.model.words import many
 
 from .states import changed_rows
 from .stored import Failure, StoredRun
@@ -67,11 +68,11 @@ def _executed(outcome: Outcome) -> bool:
 def _worse(before: Run, after: Run, tests: list[TestDifference]) -> Iterator[str]:
     new = sum(item.change in NEW_FAILURES and item.required and not item.known for item in tests)
     if new:
-        yield f"{new} {'test fails' if new == 1 else 'tests fail'} in B and did not fail in A"
+        yield f"{many(new, 'test fails', 'tests fail')} in B and did not fail in A"
     complete = after.complete_suites
     gone = sum(item.change is ChangeName.DISAPPEARED and item.required and item.suite in complete for item in tests)
     if gone:
-        yield f"{gone} {'test of A is' if gone == 1 else 'tests of A are'} not in B"
+        yield f"{many(gone, 'test of A is', 'tests of A are')} not in B"
     came_through = {stage.name for stage in before.stages if stage.came_through}
     broken = [stage for stage in after.stages if stage.broke and stage.name in came_through]
     for stage in broken:

@@ -13,6 +13,7 @@ from ootci.errors import NoSuchRun
 from ootci.history.store import History
 from ootci.model.record import read
 from ootci.model.run import Run
+from ootci.model.words import many
 
 NAMED = 5
 """The most existing runs that an error lists."""
@@ -69,9 +70,8 @@ def _counted_back(history: History, name: str, device: str, nights: int) -> Run:
     found = tuple(history.attempts_by_nightly(device))
     if len(found) > nights:
         return history.whole(found[nights][0])
-    count = "1 nightly" if len(found) == 1 else f"{len(found)} nightlies"
     raise NoSuchRun(
-        f"`{name}`: the device has reported on {count} only",
+        f"`{name}`: the device has reported on {many(len(found), 'nightly', 'nightlies')} only",
         where=str(history.folder),
         fix=f"name another run: {device}@{found[0][0].head.plan_id}" if found else "run a nightly first",
     )

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, StringConstraints
 
 from ootci.model.record import Record, StageFile
+from ootci.model.words import many
 
 LONGEST = 2000
 """Characters of one text."""
@@ -138,6 +139,6 @@ def score(checks: Iterable[CheckResult]) -> str:
     total, left = sum(found.values()), found[CheckState.NOT_MADE]
     passed = found[CheckState.PASSED] + found[CheckState.WARNING]
     warned = found[CheckState.WARNING]
-    text = f"{passed} of {total} check{'' if total == 1 else 's'} passed"
+    text = f"{passed} of {many(total, 'check')} passed"
     text += f", {warned} of them with a warning" if warned else ""
     return text + (f", {left} could not be made" if left else "")

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ootci.errors import DeviceFileInvalid
 from ootci.model.record import Record
 from ootci.model.strict_yaml import Document
+from ootci.model.words import many
 
 from .keys import Device
 from .reference import keys_at, kind_and_example
@@ -67,7 +68,7 @@ def _what(item: Any, key: str, kind: str) -> str:
     if error in ("too_long", "too_short"):
         least = error == "too_short"
         count = context["min_length"] if least else context["max_length"]
-        entries = f"{'at least' if least else 'at most'} {count} {'entry' if count == 1 else 'entries'}"
+        entries = f"{'at least' if least else 'at most'} {many(count, 'entry', 'entries')}"
         return f"`{key}` must have {entries}, not {context['actual_length']}"
     if error in ("string_too_long", "string_too_short"):
         bound = f"at most {context['max_length']}" if error == "string_too_long" else "at least 1"

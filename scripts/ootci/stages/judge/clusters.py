@@ -12,6 +12,7 @@ from ootci.model.cluster import Cause, Cluster, Streak
 from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Change, DeviceVerdict, VerdictName
+from ootci.model.words import many
 
 CLUSTERS = 1_000
 """The most clusters in verdicts.json; the others are counted."""
@@ -130,10 +131,10 @@ def _kind(item: DeviceVerdict, alike: set[str]) -> str:
 def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None, clusters: Sequence[Cluster] = ()) -> str:
     """The one sentence of the front page; its numbers add up to that of the devices."""
     if newest is None:
-        return f"No nightly has run yet; {_devices(len(devices))} registered."
+        return f"No nightly has run yet; {many(len(devices), 'device')} registered."
     numbers = headline_numbers(devices, clusters)
     active = len(devices) - numbers["PAUSED"]
-    good = f"{numbers[GOOD]} of {_devices(active)} as expected" if active else "no device is active"
+    good = f"{numbers[GOOD]} of {many(active, 'device')} as expected" if active else "no device is active"
     parts = [f"Nightly {_nightly_name(devices, newest)}: {good}"]
     if numbers[UPSTREAM]:
         parts.append(_upstream(numbers[UPSTREAM], clusters))
@@ -146,11 +147,7 @@ def _upstream(count: int, clusters: Sequence[Cluster]) -> str:
     found = [item for item in clusters if item.is_new and item.cause is Cause.UPSTREAM]
     commits = sorted({item.commits for item in found if item.commits})
     where = f", {commits[0]}" if len(commits) == 1 else ""
-    return f"{_devices(count)} broke{' together' if count > 1 else ''}, probably upstream{where}"
-
-
-def _devices(count: int) -> str:
-    return f"{count} device" if count == 1 else f"{count} devices"
+    return f"{many(count, 'device')} broke{' together' if count > 1 else ''}, probably upstream{where}"
 
 
 def _nightly_name(devices: Sequence[DeviceVerdict], newest: Plan) -> str:

@@ -11,6 +11,7 @@ from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Answer, Blocker, DeviceVerdict, Gate, GateRecord, VerdictName
+from ootci.model.words import many
 
 NAMED = 5
 """Newly failing tests that the gate names of each device; the others are counted."""
@@ -137,10 +138,10 @@ def _reason(
         return said
     if blocking:
         names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
-        return f"blocked by {len(blocking)} of {names_of(asked)}: {names}{without}"
+        return f"blocked by {len(blocking)} of {many(asked, 'gating device')}: {names}{without}"
     unstable = sum(item.verdict is VerdictName.UNSTABLE for item in results)
     flaky = f", {unstable} of them with flaky tests" if unstable else ""
-    return f"{len(results)} of {names_of(asked)} as expected{flaky}{without}"
+    return f"{len(results)} of {many(asked, 'gating device')} as expected{flaky}{without}"
 
 
 def _other_torch(results: Sequence[DeviceVerdict], torch: str | None) -> str | None:
@@ -179,7 +180,7 @@ def too_little(asked: int, silent: Mapping[str, str], missing: str | None) -> st
     if _are_enough(results, asked):
         return None
     count = f"{results} of" if results else "none of"
-    return f"{count} {names_of(asked)} {'have' if results > 1 else 'has'} a result{named(silent)}"
+    return f"{count} {many(asked, 'gating device')} {'have' if results > 1 else 'has'} a result{named(silent)}"
 
 
 def _are_enough(results: int, asked: int) -> bool:
@@ -189,11 +190,6 @@ def _are_enough(results: int, asked: int) -> bool:
 def named(silent: Mapping[str, str]) -> str:
     """The end of an answer's reason: each device without a result, and why."""
     return "".join(f"; {name}: {why}" for name, why in silent.items())
-
-
-def names_of(count: int) -> str:
-    """How many gating devices there are, in words."""
-    return f"{count} gating device" if count == 1 else f"{count} gating devices"
 
 
 def _blockers(

@@ -17,6 +17,7 @@ from ootci.model.outcome import Counts
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import BROKEN, VerdictName
+from ootci.model.words import many
 
 from .witnesses import Witnesses
 
@@ -183,7 +184,7 @@ class _Failures:
         """The part of a verdict's reason about the vendor's declarations; empty without any."""
         total = len(self.unknown) + len(self.known) + len(self.flaky) + len(self.unreachable)
         known = f"; {len(self.known)} of {total} failures known" if self.known else ""
-        known += f"; {_tests(len(self.unreachable))} could not reach a host" if self.unreachable else ""
+        known += f"; {many(len(self.unreachable), 'test')} could not reach a host" if self.unreachable else ""
         known += f"; {self.again} known no longer, as the entry expired" if self.again else ""
         return known + (f"; {self.unsettled} of PyTorch's own tests not yet supported" if self.unsettled else "")
 
@@ -223,8 +224,8 @@ def _unreachable(failures: _Failures) -> Judged | None:
         return None
     first = failures.unreachable[0]
     said = f": {first.signature.text}" if first.signature is not None else ""
-    count = len(failures.unreachable)
-    return Judged(VerdictName.INFRA, f"{_tests(count)} could not reach a host, first {first.id}{said}", first.suite)
+    count = many(len(failures.unreachable), "test")
+    return Judged(VerdictName.INFRA, f"{count} could not reach a host, first {first.id}{said}", first.suite)
 
 
 def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | None:
@@ -232,12 +233,12 @@ def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | N
         return None
     of_smoke = [item for item in failures.unknown if item.suite == "smoke"]
     if of_smoke:
-        text = f"{_tests(len(of_smoke))} of smoke failed, first {of_smoke[0].id}{failures.note}"
+        text = f"{many(len(of_smoke), 'test')} of smoke failed, first {of_smoke[0].id}{failures.note}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
     if _none_passed(run, "smoke"):
         return Judged(VerdictName.SMOKE_BROKEN, f"no test of smoke passed{failures.note}", StageName.SMOKE)
     if missing := refused(plan, run, "smoke"):
-        text = f"{_tests(len(missing))} of smoke unsupported, first {missing[0]}"
+        text = f"{many(len(missing), 'test')} of smoke unsupported, first {missing[0]}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
     stage = run.head.stage("smoke")
     broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
@@ -257,7 +258,7 @@ def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) ->
     if before is None or count == 0:
         return None
     stage = _first_failing_stage(run.head, failures)
-    text = f"{_tests(count)} started failing{failures.note}"
+    text = f"{many(count, 'test')} started failing{failures.note}"
     return Judged(VerdictName.REGRESSED, text, stage)
 
 
@@ -279,17 +280,17 @@ def _lost_tests(run: StoredRun, losses: Losses) -> Judged | None:
             text = f"{report.suite}: {report.counts.total} tests collected, at least {report.min_tests} expected"
             return Judged(VerdictName.LOST_TESTS, text, stage)
         if report.state is ReportState.COMPLETE and report.counts.executed == 0:
-            text = f"{report.suite}: none of {_tests(report.counts.total)} was executed"
+            text = f"{report.suite}: none of {many(report.counts.total, 'test')} was executed"
             return Judged(VerdictName.LOST_TESTS, text, stage)
         if lost := losses.lost.get(report.suite):
-            text = f"{report.suite}: {len(lost)} of {_tests(losses.expected[report.suite])} no longer run"
+            text = f"{report.suite}: {len(lost)} of {many(losses.expected[report.suite], 'test')} no longer run"
             return Judged(VerdictName.LOST_TESTS, f"{text}, first {lost[0]}", stage)
     return None
 
 
 def _failing(run: StoredRun, failures: _Failures) -> Judged | None:
     if failures.unknown:
-        text = f"{_tests(len(failures.unknown))} failing, first {failures.unknown[0].id}{failures.note}"
+        text = f"{many(len(failures.unknown), 'test')} failing, first {failures.unknown[0].id}{failures.note}"
         return Judged(VerdictName.FAILING, text, _first_failing_stage(run.head, failures))
     for stage in _failing_stages(run.head, failures):
         return Judged(VerdictName.FAILING, f"{stage.name}: {stage.reason or stage.status.value}", stage.name)
@@ -304,9 +305,10 @@ def _unstable(run: StoredRun, failures: _Failures) -> Judged | None:
         return None
     first = failures.flaky[0]
     again = sum(item.is_flaky for item in failures.flaky)
-    parts = [f"{_tests(again)} failed, then passed on retry"] if again else []
+    parts = [f"{many(again, 'test')} failed, then passed on retry"] if again else []
     by_record = len(failures.flaky) - again
-    parts += [f"{_tests(by_record)} failed twice and {'is' if by_record == 1 else 'are'} flaky"] if by_record else []
+    flaky = many(by_record, "test failed twice and is", "tests failed twice and are")
+    parts += [f"{flaky} flaky"] if by_record else []
     text = f"{', '.join(parts)}, first {first.id}{failures.note}"
     stage = run.head.stage(first.suite)
     return Judged(VerdictName.UNSTABLE, text, stage.name if stage else None)
@@ -351,7 +353,3 @@ def _ok_text(run: StoredRun) -> str:
 def required_counts(run: StoredRun | None) -> Counts:
     """Tests of the required suites by outcome; none when there is no run."""
     return run.counts(run.head.required_suites) if run is not None else Counts()
-
-
-def _tests(count: int) -> str:
-    return f"{count} test" if count == 1 else f"{count} tests"

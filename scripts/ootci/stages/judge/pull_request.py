@@ -17,8 +17,9 @@ from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullReq
 from ootci.model.relay import Conclusion, concluded_of_change
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
+from ootci.model.words import many
 
-from .gate import answer_of, named, names_of, too_little
+from .gate import answer_of, named, too_little
 from .night import Judged
 from .timeline import Known
 from .witnesses import Witnesses
@@ -125,8 +126,8 @@ def _reason(
         return said
     if blocking:
         names = ", ".join(item.device for item in blocking)
-        return f"{len(blocking)} of {names_of(len(asked))} newly broken: {names}{named(silent)}"
-    return f"none of {names_of(len(asked) - len(silent))} is newly broken{named(silent)}"
+        return f"{len(blocking)} of {many(len(asked), 'gating device')} newly broken: {names}{named(silent)}"
+    return f"none of {many(len(asked) - len(silent), 'gating device')} is newly broken{named(silent)}"
 
 
 def _effect(plan: Plan, known: Known, reported: Run | None, history: History, gates: bool) -> Effect:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from ootci.adapters.git import ChangedFile
 from ootci.model.device import BAD_RANGES, DEFAULT_FOLDER, KNOWN_FAILURES
 from ootci.model.review import Change
+from ootci.model.words import many
 
 MOST_FILES = 20
 """Device files of one pull request that are reviewed."""
@@ -63,12 +64,12 @@ def proposed_devices(changed: Iterable[ChangedFile], folder: Path) -> tuple[tupl
             is_list = len(path.parts) == 3 and path.name == KNOWN_FAILURES
             brought[owner] += not is_list
     if outside:
-        notes.append(f"{_files(outside)} outside of {DEFAULT_FOLDER}/ changed, too; nothing was looked at there.")
+        notes.append(f"{many(outside, 'file')} outside of {DEFAULT_FOLDER}/ changed, too; nothing was looked at there.")
     for owner, count in brought.items():
         found[owner] = _with_folder(found.get(owner), owner, count, folder)
     listed = sorted(found.values(), key=lambda item: item.path)
     if len(listed) > MOST_FILES:
-        notes.append(f"{_files(len(listed) - MOST_FILES)} more changed than are looked at in one pull request.")
+        notes.append(f"{many(len(listed) - MOST_FILES, 'file')} more changed than are looked at in one pull request.")
     return tuple(listed[:MOST_FILES]), tuple(notes[:MOST_FILES])
 
 
@@ -104,9 +105,8 @@ def _device_file(file: ChangedFile, folder: Path) -> Proposed:
 def _with_folder(known: Proposed | None, owner: str, count: int, folder: Path) -> Proposed:
     """The change of a device with changed files in its folder, ``count`` of which are not its lists."""
     brings = f"{owner.removesuffix('.yaml')}/"
-    note = (
-        f"{_files(count)} below {brings} changed: sources of the plugin are not looked at, and nothing of them is run."
-    )
+    files = many(count, "file")
+    note = f"{files} below {brings} changed: sources of the plugin are not looked at, and nothing of them is run."
     notes = (note,) if count else ()
     if known is not None:
         return replace(known, notes=(*known.notes, *notes))
@@ -114,7 +114,3 @@ def _with_folder(known: Proposed | None, owner: str, count: int, folder: Path) -
         # A list is part of the device file.
         return Proposed(owner, Change.OTHER if count else Change.CHANGED, notes=notes)
     return Proposed(owner, Change.OTHER, is_there=False, notes=(*notes, f"{brings} belongs to no device file."))
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"

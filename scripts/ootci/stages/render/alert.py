@@ -9,13 +9,14 @@ from ootci.model.alert import GOOD_NIGHTS, REMINDER_DAYS, Alert, Condition, Stan
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import NEW_FAILURES, DeviceVerdict, Verdicts
+from ootci.model.words import many
 
 from .failures import reproduce
 from .links import web_address
 from .markdown import MARKS, Sheet, marked, safe
 from .status import CAUSES, VERDICTS
 from .text import one_line
-from .words import changed, day, many, moment
+from .words import changed, day, moment
 
 LIMIT_BYTES = 40_000
 """A body on GitHub holds 65,536 characters, and the marker goes before it."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from ootci.model.device import RegisteredDevice
 from ootci.model.pull_request import Effect, PullRequestGate
 from ootci.model.verdict import Blocker, Gate
+from ootci.model.words import many
 
 from .failures import reproduce
 from .markdown import MARKS, Sheet, marked, safe
 from .status import EFFECTS, GATE, VERDICTS
-from .words import day, many, new_failures, spoken
+from .words import day, new_failures, spoken
 
 LIMIT_BYTES = 60_000
 """A comment on GitHub holds 65,536 characters; the job that posts it may add a line."""

@@ -15,12 +15,13 @@ from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel, TorchRequest, full_commit
 from ootci.model.verdict import BROKEN, DeviceVerdict
+from ootci.model.words import many
 
 from .failures import reproduce
 from .links import cluster_path, web_address
 from .status import VERDICTS
 from .text import one_line
-from .words import day, many
+from .words import day
 
 NEW_ISSUE = "https://github.com/pytorch/pytorch/issues/new"
 TITLE_LIMIT = 120

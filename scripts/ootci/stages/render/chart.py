@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, groupby
 from statistics import median_low
 
-from .words import many
+from ootci.model.words import many
 
 MARGIN = 2
 """Room for the line's thickness above the highest value and below the lowest."""

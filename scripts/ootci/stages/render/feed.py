@@ -18,11 +18,12 @@ from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.compat import Predicted
 from ootci.model.device import Device
 from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.model.words import many
 
 from .links import cluster_path, device_path, folder_name
 from .status import VERDICTS
 from .text import one_line
-from .words import day, many
+from .words import day
 
 TAG = "tag:pytorch-integration-tests.invalid,2026:"
 ENTRIES = 50

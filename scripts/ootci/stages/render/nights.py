@@ -14,11 +14,12 @@ from ootci.model.device import BadRange, bad_range
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
+from ootci.model.words import many
 
 from .links import nightly_path
 from .status import VERDICTS
 from .text import one_line
-from .words import day, many, moment, short_day
+from .words import day, moment, short_day
 
 FRONT_NIGHTS = 42
 REASONS = 6

@@ -19,7 +19,7 @@ from ootci.model.device import RegisteredDevice, bad_range
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.record import utc_text
 from ootci.model.verdict import KnownFailureState, Verdicts
-from ootci.model.words import duration
+from ootci.model.words import duration, many
 
 from .changes import streak_of
 from .facts import contacts, device_facts, run_facts, run_files, torch_view
@@ -29,7 +29,7 @@ from .nights import before_words, in_words
 from .permalinks import canonical
 from .status import CHANGES, KNOWN, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, many, moment, short_day, ulp_words
+from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, moment, short_day, ulp_words
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import Verdicts
+from ootci.model.words import many
 
 from .front import DeviceRow, fallbacks, front_rows
 from .markdown import Sheet, marked, safe
 from .nights import night_grid
-from .words import day, many, moment, new_failures, spoken
+from .words import day, moment, new_failures, spoken
 
 LIMIT_BYTES = 256 * 1024
 """A quarter of what GitHub takes for a step, so that other steps' summaries fit beside it."""

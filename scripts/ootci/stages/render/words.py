@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from functools import lru_cache
 
 from ootci.model.verdict import Answer, ExpectationReview, ExpectationState, KnownFailureReview, KnownFailureState
+from ootci.model.words import many
 
 from .text import one_line
 
@@ -46,11 +47,6 @@ def age(seconds: float) -> str:
 def ago(value: datetime, now: datetime) -> str:
     """How long before another time a time was."""
     return age((now - value).total_seconds())
-
-
-def many(count: int, one: str, more: str | None = None) -> str:
-    """A number with its noun: ``1 night``, ``3 nights``, ``1,204 tests``."""
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
 def ulp_words(error: float | None) -> str:

@@ -1,10 +1,10 @@
-"""Durations as people read them."""
+"""Numbers and durations as people read them."""
 
 from __future__ import annotations
 
 import pytest
 
-from ootci.model.words import duration
+from ootci.model.words import duration, many
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,8 @@ from ootci.model.words import duration
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_numbers_with_their_nouns() -> None:
+    assert [many(count, "night") for count in (0, 1, 2, 1204)] == ["0 nights", "1 night", "2 nights", "1,204 nights"]
+    assert many(2, "capability", "capabilities") == "2 capabilities"

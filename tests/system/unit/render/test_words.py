@@ -13,7 +13,7 @@ from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
 from ootci.stages.render.failures import reproduce
 from ootci.stages.render.nights import broken_streaks, in_words, night_grid, with_marks
-from ootci.stages.render.words import day, many, moment
+from ootci.stages.render.words import day, moment
 
 
 def verdict(*nights: VerdictName) -> DeviceVerdict:
@@ -28,11 +28,6 @@ def test_times_are_utc_whatever_they_were_written_in() -> None:
     there = timezone(timedelta(hours=9))
     assert moment(datetime(2026, 11, 21, 3, 59, 59, tzinfo=there)) == "2026-11-20 18:59 UTC"
     assert day(datetime(2026, 11, 21, 3, 59, 59, tzinfo=there)) == "2026-11-20"
-
-
-def test_numbers_with_their_nouns() -> None:
-    assert [many(count, "night") for count in (0, 1, 2, 1204)] == ["0 nights", "1 night", "2 nights", "1,204 nights"]
-    assert many(2, "capability", "capabilities") == "2 capabilities"
 
 
 def test_columns_of_a_grid_keep_weeks_apart_and_name_them_and_the_versions_of_torch() -> None:

@@ -14,6 +14,7 @@ from ootci.model.device import Cadence, Device, Tier
 from ootci.model.plan import SCHEDULE, Plan
 from ootci.model.record import Record, Time
 from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.model.words import many
 
 from ..facts import Fact
 from ..front import in_order
@@ -21,7 +22,7 @@ from ..links import web_address
 from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
-from ..words import ago, many, moment
+from ..words import ago, moment
 from .published import OfNewest, WithPage, api_file
 
 _TOP = "../../"

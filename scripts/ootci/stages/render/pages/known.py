@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import date
 
 from ootci.model.device import KnownFailure
+from ootci.model.words import many
 
 from ..page_maker import PageMaker
 from ..publish import File
 from ..status import rank
-from ..words import many
 
 LISTED = 200
 """Entries on the page, and as many claims; the others are counted."""

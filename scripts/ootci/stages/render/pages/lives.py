@@ -16,6 +16,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, DeviceVerdict, KnownFailureState
+from ootci.model.words import many
 
 from ..changes import streak_of
 from ..nights import NightGrid, NightsOf, cells_of, night_grid, tiled
@@ -25,7 +26,6 @@ from ..publish import File
 from ..search import Entry
 from ..status import OUTCOMES, Status
 from ..text import one_line
-from ..words import many
 from .published import Published, api_file
 from .test_nights import LOOKS
 

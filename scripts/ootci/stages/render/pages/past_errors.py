@@ -11,12 +11,12 @@ from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
+from ootci.model.words import many
 
 from ..links import cluster_path
 from ..nights import FRONT_NIGHTS, Cell, Look, NightGrid, NightsOf, cells_of, night_grid, tiled
 from ..search import Entry
 from ..text import one_line
-from ..words import many
 
 PAGES = 3_000
 """The most names with a page, those seen last."""

@@ -12,9 +12,9 @@ from ootci.history.tables import TestTable
 from ootci.model.cluster import Streak
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.words import many
 
 from ..nights import Look, NightGrid, NightsOf, cells_of, night_grid
-from ..words import many
 
 ROWS = 12
 """Tests that are drawn; the others are counted."""

@@ -8,14 +8,13 @@ from datetime import date, timedelta
 
 from ootci.model.build import StageName
 from ootci.model.outcome import PassRate
-from ootci.model.words import duration
+from ootci.model.words import duration, many
 
 from ..chart import SMALL, TINY, Axis, Chart, Series, from_lowest
 from ..links import TRENDS, device_path
 from ..page_maker import PageMaker
 from ..publish import File
 from ..trend_series import DAYS, TrendDay, TrendNight, TrendSeries, number
-from ..words import many
 from .published import Compact, WithPage, api_file
 
 LOWEST_RATE = 0.95

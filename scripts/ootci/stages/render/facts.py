@@ -72,8 +72,8 @@ def torch_view(request: TorchRequest, build: TorchBuild | None) -> TorchView:
 
 
 def run_facts(run: Run) -> tuple[Fact, ...]:
-    """The versions and the place of a run."""
-    request, build, plugin, place = run.torch_request, run.torch, run.plugin, run.environment
+    """The versions of PyTorch and of the plugin in a run."""
+    request, build, plugin = run.torch_request, run.torch, run.plugin
     commit = build.git_version if build else None
     version = build.version if build else None
     facts = [
@@ -84,6 +84,14 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         Fact("plugin", f"{plugin.package} {plugin.version or 'not built'}" if plugin else "none", code=bool(plugin)),
         _address("plugin source", plugin.source if plugin else None),
         _commit("plugin commit", plugin.commit if plugin else None, web_address(run.links.plugin_commit)),
+    ]
+    return tuple(fact for fact in facts if fact is not None)
+
+
+def environment_facts(run: Run) -> tuple[Fact, ...]:
+    """The machine of a run, and what was installed on it."""
+    place = run.environment
+    facts = [
         _optional("python", place.python),
         _optional("compiler", place.compiler),
         _optional("system", place.os),
@@ -91,7 +99,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         _optional("devices", str(place.devices) if place.devices is not None else None),
         _optional("runner", place.runner),
         _optional("built on", place.built_on),
-        _optional("image", place.image),
+        _image(place.image),
         *_taken_from(run),
         *(_optional(label, place.device_facts.get(key)) for key, label in _BELOW_THE_PLUGIN.items()),
     ]
@@ -182,6 +190,14 @@ def _commit(label: str, value: str | None, href: str | None = None) -> Fact | No
     if full_commit(sha) is None:
         return Fact(label, value, href, code=True)
     return Fact(label, f"{sha[:12]}{mark}{rest}", href, code=True, whole=value)
+
+
+def _image(value: str | None) -> Fact | None:
+    """A container image, its digest shortened for comparing by eye."""
+    if value is None:
+        return None
+    name, mark, digest = value.partition("@sha256:")
+    return Fact("image", f"{name}{mark}{digest[:12]}", whole=value if len(digest) > 12 else None)
 
 
 def _address(label: str, value: str | None) -> Fact | None:

@@ -22,7 +22,7 @@ from ootci.model.verdict import KnownFailureState, Verdicts
 from ootci.model.words import duration, many
 
 from .changes import streak_of
-from .facts import contacts, device_facts, run_facts, run_files, torch_view
+from .facts import contacts, device_facts, environment_facts, run_facts, run_files, torch_view
 from .link_pictures import picture_path
 from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
 from .nights import before_words, in_words
@@ -224,6 +224,7 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "contacts": contacts,
     "device_facts": device_facts,
     "run_facts": run_facts,
+    "environment_facts": environment_facts,
     "nights_in_words": in_words,
     "run_files": run_files,
     "outcomes": outcomes,

@@ -115,14 +115,14 @@ def test_counts_and_outcomes_that_are_not_passes_are_listed(site: Path) -> None:
 
 
 def test_operators_that_ran_on_the_cpu_are_named_the_most_frequent_first(site: Path) -> None:
-    section = device(site, "openreg").one("section", aria_labelledby="operators")
-    assert "5 operators called: 2 native, 3 fell back to the CPU." in section.text
+    said = "5 operators called: 2 native, 3 fell back to the CPU"
+    (section,) = (item for item in device(site, "openreg").find("details") if item.one("summary").text == said)
     assert [item.text for item in section.find("li")] == [
         "aten::linalg_qr 12 times",
         "aten::erfinv 3 times",
         "aten::mm 2 times, 64 times on the device",
     ]
-    assert not device(site, "cobalt").find("section", aria_labelledby="operators")
+    assert "fell back to the CPU" not in device(site, "cobalt").text
 
 
 def test_known_failures_say_what_has_become_of_them(site: Path) -> None:
@@ -259,7 +259,7 @@ def test_every_capability_has_its_meter_and_what_does_not_work_says_so(site: Pat
     rows = read(site / "d" / "borealis" / "index.html").one("ul", class_="meters").find("li")
     meters = {row.one("bdi").text: row for row in rows}
     assert set(CAPABILITIES) < set(meters)
-    assert meters["views"].text.endswith("3 failing 3 failed")
+    assert meters["views"].text.endswith("3 failing")
     assert meters["autograd"].text.endswith("works")
     shares = {name: int(row.one("rect", class_="full").attributes["width"]) for name, row in meters.items()}
     assert shares["views"] < shares["autograd"] == 100

@@ -192,7 +192,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
         "declared",
         "stages",
         "suites",
-        "operators",
+        "coverage",
         "accuracy",
         "others",
         "changes",

@@ -1,6 +1,6 @@
 """A share of the tests: every test in exactly one, the same on every machine.
 
-Tests are dealt out in turn by their ids, because neighbors take about as long. Nothing depends on the order of
+Tests are dealt out in turn by their ids, because neighbours take about as long. Nothing depends on the order of
 collection.
 """
 

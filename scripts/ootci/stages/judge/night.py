@@ -345,7 +345,7 @@ def _first_failing_stage(run: Run, failures: _Failures) -> str | None:
 
 def _ok_text(run: StoredRun) -> str:
     counts = required_counts(run)
-    failures = f", {counts.xfailed} expected failure{'s' if counts.xfailed > 1 else ''}" if counts.xfailed else ""
+    failures = f", {many(counts.xfailed, 'expected failure')}" if counts.xfailed else ""
     unsupported = f", {counts.unsupported} unsupported" if counts.unsupported else ""
     return f"{counts.pass_rate} tests passed{failures}{unsupported}"
 

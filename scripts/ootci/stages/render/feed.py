@@ -1,4 +1,4 @@
-"""Atom feeds: an entry for each change of a verdict, for failures that began, and for predicted breaks.
+"""Atom feeds: an entry for each change of a verdict, for failures that began, predicted breaks, and worse accuracy.
 
 An entry's id is made of what happened, to which device and on which nightly, and of nothing else: rendering again
 never changes it. Links are relative to the feed, which names its own address where the site's is known.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time, timezone
 from hashlib import sha256
 from itertools import pairwise
 
@@ -20,10 +20,11 @@ from ootci.model.device import Device
 from ootci.model.verdict import DeviceVerdict, VerdictName
 from ootci.model.words import many
 
-from .links import cluster_path, device_path, folder_name
+from .links import accuracy_path, cluster_path, device_path, folder_name
+from .pages.accuracy import GrownError
 from .status import VERDICTS
 from .text import one_line
-from .words import day
+from .words import day, ulp_words
 
 TAG = "tag:pytorch-integration-tests.invalid,2026:"
 ENTRIES = 50
@@ -162,6 +163,23 @@ def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]
             title=f"Predicted break of {_names(names, devices)}: {one_line(first.text, 200)}{more}",
             text=text,
             href="compat/index.html",
+            devices=frozenset(names),
+        )
+
+
+def accuracy_entries(grown: Mapping[str, Sequence[GrownError]], devices: Mapping[str, Device]) -> Iterator[Entry]:
+    """Each nightly on which errors of operators grew and still are larger; an entry goes when they shrink again."""
+    for plan_id, errors in grown.items():
+        first, on = errors[0], errors[0].devices[0]
+        names = sorted({item.device for error in errors for item in error.devices})
+        more = f" and {many(len(errors) - 1, 'other')}" if len(errors) > 1 else ""
+        yield Entry(
+            id=f"{TAG}accuracy/{folder_name(plan_id)}",
+            updated=datetime.combine(on.growth.since, time(), timezone.utc),
+            title=f"Accuracy worse on {_names(names, devices)}: {first.operator} {first.dtype}{more}",
+            text=f"Since nightly {one_line(plan_id, 80)}. On {_names([on.device], devices)} the largest error of "
+            f"{first.operator} grew from {ulp_words(on.growth.before)} to {ulp_words(on.largest)} ulp.",
+            href=accuracy_path(),
             devices=frozenset(names),
         )
 

@@ -61,6 +61,11 @@ def operators_path(device: str | None = None) -> str:
     return f"operators/{device}/index.html" if device else "operators/index.html"
 
 
+def accuracy_path() -> str:
+    """Address of the page of all devices' errors, from the top."""
+    return "accuracy/index.html"
+
+
 def parity_path(device: str | None = None) -> str:
     """Address of the heat map of PyTorch's own tests, from the top; with a device, of its page."""
     return f"parity/{device}/index.html" if device else "parity/index.html"

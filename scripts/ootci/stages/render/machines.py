@@ -11,8 +11,9 @@ from ootci.model.device import Device
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge, parity_badge, predicted_badge, support_badge, tests_releases
-from .feed import Feed, cluster_entries, feed, predicted_entries, verdict_entries
+from .feed import Feed, accuracy_entries, cluster_entries, feed, predicted_entries, verdict_entries
 from .page_maker import PageMaker
+from .pages.accuracy import GrownError
 from .pages.api import KINDS, api_schemas
 from .pages.published import (
     API,
@@ -42,6 +43,7 @@ def machine_files(
     clusters: Container[str],
     parity: Mapping[str, Parity],
     support: Mapping[str, Sequence[SupportCell]],
+    grown: Mapping[str, Sequence[GrownError]],
 ) -> Iterator[File]:
     """Every file that is made for programs.
 
@@ -50,11 +52,16 @@ def machine_files(
         clusters: ids of the signatures that have a page.
         parity: how many of PyTorch's own tests pass, by device that runs them.
         support: what is known of each device on each torch, newest first.
+        grown: by nightly, the errors of operators that grew on it.
 
     """
     verdicts, pages = maker.verdicts, maker.runs
     devices = {item.device.name: item.device for item in maker.registry}
-    entries = [*cluster_entries(verdicts.clusters, devices, clusters), *predicted_entries(verdicts.predicted, devices)]
+    entries = [
+        *cluster_entries(verdicts.clusters, devices, clusters),
+        *predicted_entries(verdicts.predicted, devices),
+        *accuracy_entries(grown, devices),
+    ]
     for name, device in devices.items():
         badges = {name: badge(device, maker.judged[name])}
         forecast = verdicts.predicted.of(name) if verdicts.predicted is not None else None

@@ -33,7 +33,14 @@ from .links import cluster_path, device_path
 from .machines import machine_files
 from .method import method_page
 from .page_maker import PageMaker, in_the_page
-from .pages.accuracy import DeviceAccuracyFile, accuracy_file, accuracy_page
+from .pages.accuracy import (
+    DeviceAccuracyFile,
+    DeviceErrors,
+    accuracy_file,
+    accuracy_page,
+    device_accuracy_page,
+    grown_by_nightly,
+)
 from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
@@ -150,6 +157,7 @@ class _Pages:
         self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
         self._trends: dict[str, list[TrendDay]] = {}
         self._parity: dict[str, DeviceFound] = {}
+        self._accuracy: dict[str, DeviceErrors] = {}
         self._builds: dict[str, TorchBuild] = {}
         self._support: dict[str, tuple[SupportCell, ...]] = {}
 
@@ -161,7 +169,8 @@ class _Pages:
         self._builds = builds_of(self._plans, self._reports_of)
         names = Names(self._named, plans, self._clusters.names, self._builds)
         broke = night_failures(self._registry, self._verdicts, self._reports_of, names)
-        told = self._reports_of, self._builds, names.began(), broke
+        grown = grown_by_nightly(self._accuracy.values())
+        told = self._reports_of, self._builds, names.began(), broke, grown
         nightlies = nightly_files(self._registry, self._verdicts, plans, *told)
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
@@ -172,7 +181,8 @@ class _Pages:
         yield from self._failures(lives, names)
         yield from self._others()
         parity = {name: found.newest for name, found in self._parity.items()}
-        yield from machine_files(self._pages, self._history.tests, self._clusters.names, parity, self._support)
+        names_of = self._clusters.names
+        yield from machine_files(self._pages, self._history.tests, names_of, parity, self._support, grown)
         vendored = (path for path in (self._looks / VENDOR).iterdir() if path.suffix in (".js", ".woff2"))
         for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
@@ -221,10 +231,10 @@ class _Pages:
         lately = self._lately(name, nights) if pages else None
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests else None
-        errors = self._accuracy(device, nights)
+        errors = self._errors(device, nights)
         values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
         yield self._pages.show(device_path(name), "device.html", page=shown, accuracy=errors, **values)
-        yield from accuracy_page(self._pages, errors)
+        yield from device_accuracy_page(self._pages, errors)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
         findings = shown.run.findings if shown.run is not None else ()
@@ -238,10 +248,13 @@ class _Pages:
         yield from self._of_withdrawn(name, of_runs)
         yield of_runs.rows()
 
-    def _accuracy(self, device: Device, nights: ParityNights) -> DeviceAccuracyFile:
+    def _errors(self, device: Device, nights: ParityNights) -> DeviceAccuracyFile:
         newest_first = ((plan, run) for plan, run, _ in reversed(nights))
         found = accuracy_nights(self._history, newest_first, device.bad_ranges)
-        return accuracy_file(device.name, found, self._pages.runs[device.name])
+        file = accuracy_file(device.name, found, self._pages.runs[device.name])
+        if file.night is not None:
+            self._accuracy[device.name] = DeviceErrors(file, file.night)
+        return file
 
     def _of_withdrawn(self, name: str, pages: RunPages) -> Iterator[File]:
         """The pages of a device's runs of withdrawn nightlies."""
@@ -307,6 +320,7 @@ class _Pages:
         yield trends_page(self._pages, {name: self._trends[name] for name in order})
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
+        yield from accuracy_page(self._pages, [self._accuracy[name] for name in order if name in self._accuracy])
         yield from parity_page(self._pages, order, self._parity, self._places)
         yield from compat_page(self._pages)
         yield from support_page(self._pages, order, self._support)

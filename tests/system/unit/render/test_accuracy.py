@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,15 @@ from unit.render.pages import Element, read
 from unit.render.sample_operators import MEASURED, NAMES
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
 
+from ootci.history.accuracy import Growth
+from ootci.model.accuracy import Accuracy
+from ootci.stages.render.pages.accuracy import (
+    DeviceAccuracyFile,
+    DeviceErrors,
+    OperatorAccuracy,
+    grown_by_nightly,
+    grown_errors,
+)
 from ootci.stages.render.words import ulp_words
 
 
@@ -93,3 +103,53 @@ def test_a_device_without_measured_errors_says_so(site: Path) -> None:
 )
 def test_errors_are_short(error: float | None, words: str) -> None:
     assert ulp_words(error) == words
+
+
+def test_the_page_of_all_devices_names_the_worst_and_what_grew_on_which_device(site: Path) -> None:
+    page = read(site / "accuracy" / "index.html").one("main")
+    short = rows(page.one("section", aria_labelledby="devices"))
+    names = {row[0]: row[1:] for row in short}
+    assert names["Jasper DSP"][-1] == "cumsum float16: ∞ ulp, the CPU's 0.5"
+    assert names["OpenReg"][1:] == [str(len(NAMES) * len(MEASURED)), "0", "0", "none larger than the CPU's"]
+    assert "Indigo" not in names
+    worse = {(row[0], row[1]): row[2] for row in rows(page.one("section", aria_labelledby="worse"))}
+    assert len(worse) == 2 * len(MEASURED) == int(names["Jasper DSP"][3])
+    assert worse["erfinv", "float32"].startswith("Jasper DSP 1.8 → 84 since ")
+    file = json.loads((site / "api" / "v1" / "accuracy.json").read_bytes())
+    assert [item["path"] for item in file["devices"]] == [f"accuracy/{item['device']}.json" for item in file["devices"]]
+    assert len(file["grown"]) == len(worse)
+
+
+def test_the_night_on_which_errors_grew_tells_of_them_and_so_do_feeds(site: Path) -> None:
+    night = read(site / "n" / plan_id(3) / "index.html")
+    assert len(rows(night.one("section", aria_labelledby="worse"))) == 2 * len(MEASURED)
+    assert not read(site / "n" / plan_id(4) / "index.html").find("section", aria_labelledby="worse")
+    for feed in (site / "feed.xml", site / "d" / "jasper" / "feed.xml"):
+        assert "Accuracy worse on Jasper DSP: cumsum float16 and 3 others" in feed.read_text(encoding="utf-8")
+    assert "Accuracy worse" not in (site / "d" / "openreg" / "feed.xml").read_text(encoding="utf-8")
+
+
+def test_an_operator_that_grew_on_most_devices_comes_first() -> None:
+    def errors(device: str, **since: int) -> DeviceErrors:
+        found = [
+            OperatorAccuracy(
+                operator=name,
+                dtype="float32",
+                errors=Accuracy(results=9, device_largest=8.0, device_typical=1.0, cpu_largest=1.0, cpu_typical=0.5),
+                growth=Growth(since=FIRST_NIGHT.date() + timedelta(days=night), plan_id=plan_id(night), before=1.0),
+            )
+            for name, night in since.items()
+        ]
+        file = DeviceAccuracyFile(
+            device=device, page="p", night=FIRST_NIGHT.date(), run_page=None, nights=5, operators=tuple(found), more=0
+        )
+        return DeviceErrors(file, FIRST_NIGHT.date())
+
+    devices = [errors("a", mm=3, sin=5), errors("b", sin=5, mm=4), errors("c", sin=4)]
+    assert [[on.device for on in error.devices] for error in grown_errors(devices)] == [["a", "b", "c"], ["b", "a"]]
+    found = grown_by_nightly(devices)
+    assert {night: [(error.operator, len(error.devices)) for error in found[night]] for night in found} == {
+        plan_id(3): [("mm", 1)],
+        plan_id(4): [("mm", 1), ("sin", 1)],
+        plan_id(5): [("sin", 2)],
+    }

@@ -176,6 +176,8 @@ def test_nightlies(site: Path) -> None:
         tables = read(site / "api/v1" / night["page"]).find("table")
         if errors := file.get("new_errors"):
             assert [row.find("th")[0].text for row in rows(tables.pop(0))] == [error["text"] for error in errors]
+        if worse := file.get("accuracy_worse"):
+            assert [row.find("th")[0].text for row in rows(tables.pop(0))] == [row["operator"] for row in worse]
         shown = {link(row): cells(row) for row in rows(tables[0])}
         assert [item["device"] for item in file["devices"]] == list(shown)
         for item in file["devices"]:

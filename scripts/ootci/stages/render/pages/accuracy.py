@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from ootci.history.accuracy import FACTOR, LEAST, NIGHTS, SAMPLE, AccuracyNight, Growth, growths
 from ootci.model.accuracy import Accuracy, ulp
 from ootci.model.record import Record
 
-from ..links import ACCURACY, device_path
+from ..links import ACCURACY, accuracy_path, device_path
 from ..page_maker import PageMaker
 from ..publish import File
 from .published import Compact, WithPage, api_file
@@ -20,7 +20,7 @@ GROWN = 50
 """Errors that grew that the page names."""
 ROWS_LIMIT = 10_000
 """Operators and dtypes of the file; the suite has about 2,000 with a floating or complex dtype."""
-_TOP = "../../../"
+_TOP = "../../"
 
 
 class OperatorAccuracy(Record):
@@ -58,6 +58,65 @@ class DeviceAccuracyFile(WithPage, Compact):
         found = [row for row in self.operators if row.growth is not None]
         return sorted(found, key=lambda row: row.growth.since if row.growth else date.min, reverse=True)
 
+    @property
+    def worst(self) -> OperatorAccuracy | None:
+        """The one whose largest error is most times the CPU's; None where none is larger than the CPU's."""
+        return next((row for row in self.operators[:1] if row.errors.times_cpu > 1), None)
+
+
+class GrownOn(Record):
+    """An operator's error that grew on a device."""
+
+    device: str
+    """Name of the device."""
+    largest: float | None
+    """Its largest error on the newest night, in units in the last place; null for an infinity or NaN."""
+    growth: Growth
+    """Since when it is larger, and what it was."""
+
+
+class GrownError(Record):
+    """An operator and dtype whose error grew; on several devices in one night, PyTorch is suspected."""
+
+    operator: str
+    """Its name."""
+    dtype: str
+    """The dtype of the samples."""
+    devices: tuple[GrownOn, ...]
+    """The devices on which it grew, the newest first."""
+
+
+class DeviceAccuracy(Record):
+    """The errors of a device in short."""
+
+    device: str
+    """Name of the device."""
+    page: str
+    """Address of the page of its errors."""
+    path: str
+    """Address of their file."""
+    night: date
+    """The newest night on which they were measured, in UTC."""
+    measured: int
+    """Operators and dtypes whose errors were measured."""
+    larger: int
+    """Those of which the largest error is four times the CPU's or more."""
+    grown: int
+    """Those of which it grew."""
+    worst: OperatorAccuracy | None
+    """The one whose largest error is most times the CPU's; null where none is larger than the CPU's."""
+
+
+class AccuracyFile(WithPage, Compact):
+    """accuracy.json: the errors of all devices in short."""
+
+    devices: tuple[DeviceAccuracy, ...]
+    """In the order of the front page; those without measured errors are left out."""
+    grown: tuple[GrownError, ...]
+    """The errors that grew, those of most devices first."""
+    more: int
+    """How many were left out because there were too many."""
+
 
 def accuracy_file(device: str, nights: Sequence[AccuracyNight], pages: Mapping[str, str]) -> DeviceAccuracyFile:
     """The errors of a device's results.
@@ -78,16 +137,77 @@ def accuracy_file(device: str, nights: Sequence[AccuracyNight], pages: Mapping[s
     run_page = pages.get(newest.plan.id) if newest is not None else None
     return DeviceAccuracyFile(
         device=device,
-        page=f"{_TOP}{device_path(device, ACCURACY)}",
+        page=f"../{_TOP}{device_path(device, ACCURACY)}",
         night=newest.plan.created_at.date() if newest is not None else None,
-        run_page=f"{_TOP}{run_page}" if run_page else None,
+        run_page=f"../{_TOP}{run_page}" if run_page else None,
         nights=len(nights),
         operators=tuple(rows[:ROWS_LIMIT]),
         more=len(rows[ROWS_LIMIT:]),
     )
 
 
-def accuracy_page(maker: PageMaker, file: DeviceAccuracyFile) -> Iterator[File]:
+class DeviceErrors:
+    """What the pages of all devices need of one: little, because a device has thousands of errors."""
+
+    def __init__(self, file: DeviceAccuracyFile, night: date) -> None:
+        self.in_short = DeviceAccuracy(
+            device=file.device,
+            page=f"{_TOP}{device_path(file.device, ACCURACY)}",
+            path=f"accuracy/{file.device}.json",
+            night=night,
+            measured=len(file.operators) + file.more,
+            larger=sum(row.errors.times_cpu >= FACTOR for row in file.operators),
+            grown=len(file.grown),
+            worst=file.worst,
+        )
+        self.grown = tuple(file.grown)
+
+
+def grown_by_nightly(devices: Iterable[DeviceErrors]) -> dict[str, list[GrownError]]:
+    """By nightly, the errors that grew on it, those of most devices first."""
+    found: dict[str, list[GrownError]] = {}
+    for error in grown_errors(devices):
+        for plan_id in {on.growth.plan_id for on in error.devices}:
+            same = tuple(on for on in error.devices if on.growth.plan_id == plan_id)
+            found.setdefault(plan_id, []).append(error.model_copy(update={"devices": same}))
+    for errors in found.values():
+        errors.sort(key=lambda error: (-len(error.devices), error.operator, error.dtype))
+    return found
+
+
+def grown_errors(devices: Iterable[DeviceErrors]) -> list[GrownError]:
+    """The errors that grew, those of most devices first."""
+    found: dict[tuple[str, str], list[GrownOn]] = {}
+    for item in devices:
+        for row in item.grown:
+            if row.growth is not None:
+                on = GrownOn(device=item.in_short.device, largest=row.errors.device_largest, growth=row.growth)
+                found.setdefault((row.operator, row.dtype), []).append(on)
+    errors = [
+        GrownError(operator=name, dtype=dtype, devices=tuple(sorted(on, key=_newest_first)))
+        for (name, dtype), on in found.items()
+    ]
+    return sorted(errors, key=lambda error: (-len(error.devices), _newest_first(error.devices[0]), error.operator))
+
+
+def _newest_first(on: GrownOn) -> tuple[int, str]:
+    return -on.growth.since.toordinal(), on.device
+
+
+def accuracy_page(maker: PageMaker, devices: Sequence[DeviceErrors]) -> Iterator[File]:
+    """The page of all devices' errors, and its file; the devices are in the order of the front page."""
+    grown = grown_errors(devices)
+    file = AccuracyFile(
+        page=f"{_TOP}{accuracy_path()}",
+        devices=tuple(item.in_short for item in devices),
+        grown=tuple(grown[:ROWS]),
+        more=len(grown[ROWS:]),
+    )
+    yield maker.show(accuracy_path(), "accuracy.html", page=file, factor=FACTOR)
+    yield api_file("accuracy.json", file)
+
+
+def device_accuracy_page(maker: PageMaker, file: DeviceAccuracyFile) -> Iterator[File]:
     """The page of a device's errors, and its file."""
     rules = {"rows": ROWS, "named_grown": GROWN, "factor": FACTOR, "least": LEAST, "window": NIGHTS, "sample": SAMPLE}
     yield maker.show(device_path(file.device, ACCURACY), "device_accuracy.html", page=file, **rules)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 from ootci.model.schema import schema_text
 from ootci.model.verdict import Verdicts
 
-from .accuracy import DeviceAccuracyFile
+from .accuracy import AccuracyFile, DeviceAccuracyFile
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
 from .compat import CompatFile, SymbolsFile
@@ -59,6 +59,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("registry", RegistryFile, "Every device file."),
     Kind("capabilities", CapabilitiesFile, "Feature support by device, per PyTorch area."),
     Kind("operators", OperatorsFile, "The result of every operator on every device."),
+    Kind("accuracy", AccuracyFile, "The errors of operators' results on every device in short, and which grew."),
     Kind("parity", ParityFile, "Which of PyTorch's own tests pass on which device."),
     Kind("compat", CompatFile, "Breaks that are predicted from public wheels, by device and by what is missing."),
     Kind("support", SupportFile, "Which PyTorch each device works with: the nightly and the newest releases."),
@@ -75,7 +76,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("trends", TrendFile, "The last three months of {}: counts and durations.", "trends"),
     Kind("device_operators", DeviceOperatorsFile, "The result of every operator and dtype on {}.", "operators"),
-    Kind("accuracy", DeviceAccuracyFile, "The errors of every operator and dtype on {}.", "accuracy"),
+    Kind("device_accuracy", DeviceAccuracyFile, "The errors of every operator and dtype on {}.", "accuracy"),
     Kind("device_parity", DeviceParityFile),
     Kind("run", RunFile),
     Kind("rows", RowsFile),

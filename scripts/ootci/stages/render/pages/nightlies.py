@@ -29,12 +29,16 @@ from ..page_maker import PageMaker
 from ..publish import File
 from ..status import VERDICTS, urgency
 from ..text import one_line
+from .accuracy import GrownError
 from .board import NIGHTS_LISTED
 from .night_failure import NightFailure
 from .past_errors import NewError
 from .published import Compact, WithPage, api_file
 
 _TOP = "../../"
+
+GROWN = 20
+"""The most operators with a grown error that a nightly's page lists."""
 
 
 class VerdictCount(Record):
@@ -148,6 +152,10 @@ class NightlyFile(WithPage, Compact, NightlyHead):
     """The errors that were not seen on any earlier one of the newest nightlies; absent where there are none."""
     more_errors: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     """How many more there are; absent where none."""
+    accuracy_worse: Annotated[tuple[GrownError, ...], Field(exclude_if=lambda errors: not errors)] = ()
+    """The operators whose errors grew on it and still are larger; absent where there are none."""
+    more_accuracy_worse: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    """How many more there are; absent where none."""
     failure: Annotated[NightFailure | None, Field(exclude_if=lambda found: found is None)] = None
     """What broke on it; absent where no device was broken."""
     withdrawn: Annotated[WithdrawnNight | None, Field(exclude_if=lambda found: found is None)] = None
@@ -242,6 +250,7 @@ def nightly_files(
     builds: Mapping[str, TorchBuild],
     new_errors: Mapping[str, tuple[Sequence[NewError], int]] = MappingProxyType({}),
     failures: Mapping[str, NightFailure] = MappingProxyType({}),
+    grown: Mapping[str, Sequence[GrownError]] = MappingProxyType({}),
 ) -> Iterator[NightlyFile]:
     """The result of every device on every nightly, oldest first, made one by one.
 
@@ -251,6 +260,7 @@ def nightly_files(
         reported: by device and nightly, what was reported.
         new_errors: by nightly, the errors that were first seen on it, and how many more there are.
         failures: by nightly, what broke on it.
+        grown: by nightly, the errors of operators that grew on it.
 
     """
     judged: dict[str, dict[str, Night]] = {}
@@ -264,6 +274,8 @@ def nightly_files(
         found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
         errors, more = new_errors.get(plan.id, ((), 0))
         new = {"new_errors": tuple(errors), "more_errors": more, "failure": failures.get(plan.id)}
+        worse = grown.get(plan.id, ())
+        new |= {"accuracy_worse": tuple(worse[:GROWN]), "more_accuracy_worse": len(worse[GROWN:])}
         yield found.model_copy(update={"since": _since(build, known), **new})
         known = (plan, build) if build is not None else known
 

@@ -54,6 +54,7 @@ PAGES = (
     "operators/index.html",
     "operators/jasper/index.html",
     "operators/dune/index.html",
+    "accuracy/index.html",
     "d/jasper/accuracy/index.html",
     "diff/index.html",
     "method/index.html",

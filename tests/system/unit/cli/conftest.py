@@ -41,6 +41,12 @@ def ootci(monkeypatch: pytest.MonkeyPatch) -> Tool:
 
 
 @pytest.fixture
+def quick_environments(tool_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool in this process makes devices' environments from the Python that gives them pip in no time."""
+    monkeypatch.setattr(sys, "_base_executable", str(tool_python.resolve()))
+
+
+@pytest.fixture
 def hub() -> Iterator[FakeGithub]:
     with fake_github() as server:
         yield server

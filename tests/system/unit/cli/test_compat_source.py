@@ -16,6 +16,8 @@ from ootci.model.torch_build import Channel, TorchRequest
 
 from commands import OFFLINE, Ran, Tool  # isort: skip
 
+pytestmark = pytest.mark.usefixtures("quick_environments")
+
 HEADER = "torch/include/c10/util/Cast.h"
 KEPT = "namespace c10 { inline int kept() { return 1; } }\n"
 PYPROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'

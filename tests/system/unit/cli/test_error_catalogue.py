@@ -46,6 +46,7 @@ def test_every_error_has_a_provocation_and_a_remedy() -> None:
         assert re.fullmatch(r"[A-Z].*[.?]", kind.remedy), kind.id
 
 
+@pytest.mark.usefixtures("quick_environments")
 @pytest.mark.parametrize("mark", PROVOCATIONS)
 def test_it_is_provoked_and_says_what_the_catalogue_shows(
     ootci: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, mark: str

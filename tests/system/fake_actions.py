@@ -40,6 +40,7 @@ class FakeJob:
     status: str = "queued"
     conclusion: str | None = None
     runner: int | None = None
+    name: str = "device / device"
 
 
 @dataclass
@@ -257,6 +258,7 @@ def _shown_run(run: FakeRun) -> dict[str, object]:
 
 def _shown_job(job: FakeJob) -> dict[str, object]:
     return {
+        "name": job.name,
         "status": job.status,
         "conclusion": job.conclusion,
         "runner_id": job.runner,

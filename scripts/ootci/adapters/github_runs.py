@@ -40,12 +40,14 @@ class Job:
     """A job of a run's newest attempt.
 
     Attributes:
+        name: its name; in called workflows it follows the names of the jobs that call it, with " / " between.
         is_running: whether a runner works on it.
         never_began: whether no runner took it: it still waits for one, or was cancelled while it did.
         created_at: since when it could begin.
 
     """
 
+    name: str
     is_running: bool
     never_began: bool
     created_at: datetime
@@ -78,9 +80,9 @@ class GithubRuns:
             if found is not None:
                 yield found
 
-    def jobs(self, run: WorkflowRun) -> list[Job]:
-        """The jobs of the newest attempt; those of a matrix that was not reached are not among them."""
-        found = self.rest.pages(f"{self._path}/runs/{run.number}/jobs", {}, within="jobs", may_miss=True)
+    def jobs(self, number: int) -> list[Job]:
+        """The jobs of a run's newest attempt; those of a matrix that was not reached are not among them."""
+        found = self.rest.pages(f"{self._path}/runs/{number}/jobs", {}, within="jobs", may_miss=True)
         return [job for job in map(_job, found) if job is not None]
 
     def start(self, workflow: str, inputs: Mapping[str, str]) -> None:
@@ -116,7 +118,7 @@ def _job(item: object) -> Job | None:
         return None
     status, is_taken = item.get("status"), bool(item.get("runner_id"))
     waits = status not in ("completed", "in_progress") or item.get("conclusion") == "cancelled"
-    return Job(status == "in_progress", waits and not is_taken, created)
+    return Job(str(item.get("name")), status == "in_progress", waits and not is_taken, created)
 
 
 def _time(text: object) -> datetime | None:

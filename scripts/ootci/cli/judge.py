@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
+from ootci.adapters.annotation import show_warning
+from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.github_runs import GithubRuns
+from ootci.cli.home import TOKEN_VARIABLE, named_repository
 from ootci.cli.options import folder_options, format_option, github_output_option, path_option
 from ootci.cli.show import append, note, one_line, show, table
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption, GithubRefused, GithubUnreachable
 from ootci.flows.context import Folders, clock
+from ootci.flows.receive import without_runner
 from ootci.flows.reports import reported_runs
 from ootci.flows.shares import share_alone
 from ootci.history.store import History
@@ -19,6 +25,7 @@ from ootci.model.device import find_device
 from ootci.model.plan import Plan
 from ootci.model.pull_request import PullRequestGate
 from ootci.model.record import read, write
+from ootci.model.run import Run
 from ootci.model.verdict import Gate, VerdictName, Verdicts
 from ootci.stages.judge import decide, judge, judge_pull_request
 from ootci.stages.render import nightly_answer, pull_request_answer, site_address, spoken
@@ -61,6 +68,13 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     help="With --pull-request and --device: answer for this share of the tests alone, before `ootci collect`.",
 )
 @click.option(
+    "--run-id",
+    type=int,
+    metavar="N",
+    help="With --pull-request: the workflow run whose jobs test its devices. A device whose job no runner took is "
+    "INFRA. GITHUB_TOKEN needs `actions: read`.",
+)
+@click.option(
     "--override",
     "overrides",
     multiple=True,
@@ -89,6 +103,7 @@ def gate(
     pull_request: bool,
     only: tuple[str, ...],
     shard: str | None,
+    run_id: int | None,
     overrides: tuple[str, ...],
     summary: Path | None,
     github_output: Path | None,
@@ -119,7 +134,7 @@ def gate(
         )
     folders, only = folders.among(only)
     decision, verdicts = (
-        (_of_runs(folders, only, wanted, shard), {})
+        (_of_runs(folders, only, wanted, shard, run_id), {})
         if pull_request
         else _of_nightly(folders, only, wanted, torch, cancelled=cancelled)
     )
@@ -194,12 +209,15 @@ def _of_nightly(
     return gate, found
 
 
-def _of_runs(folders: Folders, only: tuple[str, ...], overrides: dict[str, str], shard: str | None) -> PullRequestGate:
+def _of_runs(
+    folders: Folders, only: tuple[str, ...], overrides: dict[str, str], shard: str | None, run_id: int | None
+) -> PullRequestGate:
     plan = read(Plan, folders.workspace.plan)
     for name in only:
         plan.run_of(name)  # an error where the plan has no such device
     if shard is None:
         runs = reported_runs(folders.workspace, plan, note)
+        runs |= {run.device: run for run in _without_runner(run_id, plan, runs)}
     else:
         plan, run = share_alone(folders, plan, only[0], shard)
         runs = {only[0]: run}
@@ -207,6 +225,18 @@ def _of_runs(folders: Folders, only: tuple[str, ...], overrides: dict[str, str],
     one = folders.devices.is_file()
     history = History(folders.history)
     return judge_pull_request(folders.registry(), plan, runs, history, overrides, only=only, any_tier=one)
+
+
+def _without_runner(run_id: int | None, plan: Plan, runs: Mapping[str, Run]) -> Sequence[Run]:
+    repository, token = named_repository(None), os.environ.get(TOKEN_VARIABLE)
+    if run_id is None or not repository or not token:
+        return ()
+    try:
+        return tuple(without_runner(GithubRuns(GithubRest(token), repository, ""), run_id, plan, runs))
+    except (GithubUnreachable, GithubRefused) as error:
+        # A device that has not reported has no result then, as without the option.
+        show_warning("it is not known whether a runner took each device's job", error)
+        return ()
 
 
 def _gate_lines(gate: Gate) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -21,7 +21,7 @@ from ootci.adapters.github_artifacts import (
     artifact_folder,
     artifacts,
 )
-from ootci.adapters.github_runs import GithubRuns, WorkflowRun
+from ootci.adapters.github_runs import GithubRuns, Job, WorkflowRun
 from ootci.errors import GithubRefused, InputError, OotciError
 from ootci.flows.context import CLOCKS, Folders, attempt_number
 from ootci.flows.dispatch import DEVICE_RUN, title_of
@@ -249,7 +249,26 @@ def _one(
         return
     since = _offline_since(leg, night, github, now, say)
     if since is not None and not reports and not found:
-        yield not_started(plan, planned, leg.attempt, f"runner offline since {since:%Y-%m-%d %H:%M} UTC")
+        yield _offline(plan, planned, leg.attempt, since)
+
+
+def _offline(plan: Plan, planned: PlannedRun, attempt: int, since: datetime) -> Run:
+    return not_started(plan, planned, attempt, f"runner offline since {since:%Y-%m-%d %H:%M} UTC")
+
+
+def without_runner(github: GithubRuns, number: int, plan: Plan, reported: Container[str]) -> Iterator[Run]:
+    """A run for each planned device that has not reported because no runner took its job.
+
+    Args:
+        number: the workflow run that tests all devices; the names of a device's jobs begin with the device's.
+
+    """
+    missing = [planned for planned in plan.runs if planned.device not in reported]
+    jobs = github.jobs(number) if missing else []
+    for planned in missing:
+        since = _never_began_since(job for job in jobs if job.name.startswith(f"{planned.device} / "))
+        if since is not None:
+            yield _offline(plan, planned, attempt_number(), since)
 
 
 def _offline_since(leg: WorkflowRun, night: _Night, github: GithubRuns, now: datetime, say: Say) -> datetime | None:
@@ -267,9 +286,12 @@ def _offline_since(leg: WorkflowRun, night: _Night, github: GithubRuns, now: dat
 
 def _waiting_since(github: GithubRuns, run: WorkflowRun) -> datetime | None:
     """Since when a run has waited for a runner; None if one took it, or works on another of its jobs."""
-    jobs = github.jobs(run)
-    waited = [job.created_at for job in jobs if job.never_began]
-    return None if any(job.is_running for job in jobs) else min(waited, default=None)
+    jobs = github.jobs(run.number)
+    return None if any(job.is_running for job in jobs) else _never_began_since(jobs)
+
+
+def _never_began_since(jobs: Iterable[Job]) -> datetime | None:
+    return min((job.created_at for job in jobs if job.never_began), default=None)
 
 
 def _cancel(github: GithubRuns, run: WorkflowRun, say: Say) -> None:

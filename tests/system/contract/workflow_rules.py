@@ -196,10 +196,10 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
                 ):
                     yield f"{file.path}: `{step.get('name')}` may not download from another run"
                 run = step.get("run", "")
-                if re.search(f"{_PUSH}|{ALERT}|{_ANSWER}|{_RUNS}", run, re.M) and "GITHUB_TOKEN" not in (
+                if re.search(f"{_PUSH}|{ALERT}|{_ANSWER}|{_RUNS}|{_JOBS}", run, re.M) and "GITHUB_TOKEN" not in (
                     step.get("env") or {}
                 ):
-                    yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN to write with"
+                    yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN"
 
 
 def identifies_itself_only_where_asked(files: Files) -> Iterator[str]:
@@ -380,6 +380,7 @@ _PUSH = r"^ootci history publish\b"
 ALERT = r"^ootci alert\b"
 _ANSWER = r"^ootci device answer\b"
 _RUNS = r"^ootci (dispatch|receive)\b"
+_JOBS = r"^ootci gate\b.*--run-id\b"
 _BY_WRITERS = frozenset({"schedule", "workflow_dispatch"})
 _REVIEW = r"^ootci device review\b"
 PUBLISHED = rf"{_PUSH}|^ootci receive\b|^actions/deploy-pages@|^ootci relay report --nightly\b"
@@ -390,6 +391,7 @@ _NEEDED = (
     (_ANSWER, "pull-requests", ("write",)),
     (_ANSWER, "actions", ("read", "write")),
     (_RUNS, "actions", ("write",)),
+    (_JOBS, "actions", ("read", "write")),
     (r"^pypa/gh-action-pypi-publish@", "id-token", ("write",)),
     (r"^actions/deploy-pages@", "pages", ("write",)),
     (r"^actions/(deploy-pages|attest-build-provenance)@", "id-token", ("write",)),

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
+from fake_actions import WORKFLOWS, FakeJob, fake_actions
+from fake_github import REPOSITORY, TOKEN
 from unit.samples import night, plan, register, run, stored
 
 from ootci.history.store import History
@@ -336,3 +339,31 @@ def test_the_answer_in_markdown_is_added_to_a_summary_and_links_where_the_site_i
     assert "](https://example.org/site/d/dev/)" in text
     _, out, _ = _ask(ootci, folder, "--format", "markdown", "--address", "https://example.org/site")
     assert text == "before\n" + out
+
+
+def test_a_device_whose_job_no_runner_took_is_infra_and_not_silent(ootci: Tool, folder: Path) -> None:
+    (folder / ".ootci" / "runs" / "two" / "run.json").unlink()
+    (folder / ".ootci" / "runs" / "three" / "run.json").unlink()
+    named = yaml.safe_load((WORKFLOWS / "pull-request.yml").read_text(encoding="utf-8"))["jobs"]["device"]["name"]
+    with fake_actions() as hub:
+        tested = hub.add_run("pull-request.yml", event="repository_dispatch", created_at=night(0))
+        of_two, of_three, reports = (
+            FakeJob(night(0), name=f"{named.replace('${{ matrix.device }}', name)} / {job}")
+            for name, job in (("two", "device / device"), ("three", "device / device"), ("two", "report / report"))
+        )
+        of_three.status, of_three.runner = "in_progress", 7
+        reports.runner = 8
+        tested.jobs = [of_two, of_three, reports]
+        tested.end("cancelled")
+        asked = {**hub.environment, "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_TOKEN": TOKEN}
+        call = ("gate", "--pull-request", "--run-id", str(tested.number))
+        ran = ootci(*call, cwd=folder, env=asked)
+        assert (ran.code, ran.err) == (0, "")
+        said = "check: runner offline since 2026-11-01 04:00 UTC"
+        assert ran.out.splitlines()[0].endswith(f"(none of 1 gating device is newly broken; two: {said})")
+        assert f"- two: infra: {said}" in ran.out
+        assert "- three: no data, advisory: no report" in ran.out
+        # What GitHub does not tell is a warning.
+        ran = ootci(*call, cwd=folder, env={**asked, "GITHUB_TOKEN": "another"})
+    assert "HUB-002: it is not known whether a runner took each device's job" in ran.err
+    assert "- two: no data: no report" in ran.out

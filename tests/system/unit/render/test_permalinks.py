@@ -47,6 +47,10 @@ def test_pages_name_their_own_address_where_it_is_known(addressed_site: Path) ->
     assert canonical(addressed_site / "d" / "borealis" / "index.html") == [f"{ADDRESS}d/borealis/"]
     assert canonical(addressed_site / "d" / "borealis" / "latest" / "index.html") == [f"{ADDRESS}d/borealis/{night}/"]
     assert canonical(addressed_site / "404.html") == []
+    linked = [link.attributes["href"] for link in read(addressed_site / "404.html").one("main").find("a")]
+    assert linked[0] == ADDRESS
+    for href in linked:
+        assert (addressed_site / href.removeprefix(ADDRESS) / ("" if href.endswith("html") else "index.html")).is_file()
 
 
 @pytest.mark.parametrize("name", ["feed.xml", "d/borealis/feed.xml"])

@@ -70,7 +70,8 @@ def test_every_device_and_torch_has_a_cell(page: Element) -> None:
     assert [cell.text for cell in table.one("thead").find("th")[1:3]] == [
         f"torch {torch.version}" for torch in PREDICTED.torches
     ]
-    rows = {row.one("th").text: [cell.text for cell in row.find("td")] for row in table.one("tbody").find("tr")}
+    *checked, without = table.one("tbody").find("tr")
+    rows = {row.one("th").text: [cell.text for cell in row.find("td")] for row in checked}
     assert rows["Halo Edge"][:3] == [
         f"break predicted binary: 1 of 1,498 symbols gone · {FAILS.why}",
         "no break found",
@@ -78,7 +79,10 @@ def test_every_device_and_torch_has_a_cell(page: Element) -> None:
     ]
     assert rows["Dune NPU"][4] == "2.14.1+cpu guessed"
     assert rows["Fjord 400"][0].startswith("cannot be checked torch-fjord cannot be downloaded")
-    assert len(rows) == len(PREDICTED.devices)
+    (nothing,) = (item for item in PREDICTED.devices if item.nightly.forecast is Forecast.NOTHING)
+    assert without.one("summary").text == "Nothing public to check 1"
+    assert [item.text for item in without.find("li")] == [f"OpenReg {nothing.nightly.why}"]
+    assert len(rows) == len(PREDICTED.devices) - 1
 
 
 def test_one_change_that_breaks_several_plugins_is_one_row(page: Element) -> None:

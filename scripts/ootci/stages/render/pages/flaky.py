@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 
 from ootci.history.flakiness import LATELY, SAMPLE, TURNS, flaky_tests, tells
 from ootci.model.device import Device
@@ -38,6 +39,8 @@ class FlakyEntry(Record):
     """Nights on which it passed or failed."""
     plan_id: str
     """The newest nightly on which it failed."""
+    night: date
+    """The day of that nightly, in UTC."""
     run_page: str
     """Address of the permanent page of its run on that nightly."""
     page: str | None
@@ -77,6 +80,7 @@ def flaky_of_device(
         FlakyEntry(
             **vars(test),
             device=device.name,
+            night=plans[test.plan_id].created_at.date(),
             run_page=f"{_TOP}{counting[test.plan_id].path}",
             page=f"{_TOP}{address}" if (address := place(test.id)) else None,
         )

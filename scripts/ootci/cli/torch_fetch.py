@@ -32,14 +32,12 @@ from ootci.stages.torch_from_ci import Taker
     show_default=True,
     help="How long after the plan a build is waited for; less where the relay would not wait for the devices.",
 )
-@click.option("--exit-zero", is_flag=True, help="Exit 0 even if there is none; the plan has the reason.")
 @click.option("--runner", metavar="JSON", help="Labels of the runner that builds it then, as a list: exit 0, too.")
 @github_output_option("Append `found`, yes or no, and the wheel's `python` to this file.")
 @format_option
 @folder_options("devices", "work")
 def torch_fetch(
     minutes: int,
-    exit_zero: bool,
     runner: str | None,
     github_output: Path | None,
     output_format: str,
@@ -79,7 +77,7 @@ def torch_fetch(
     except TorchNotBuilt as error:
         enter_torch(plan, folders, None, error.what)
         append("found=no\n", github_output)
-        if not exit_zero and not runner:
+        if not runner:
             raise
         note(one_line(error.what))
         return

@@ -166,6 +166,9 @@ def test_a_pull_request_by_number_is_held_against_the_nightly(
     )
     done = ("plan", "predict", "device/good", "device/worse")
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
+    # The device that broke is tested again by "Re-run failed jobs", the other one is not.
+    broke = {name: run.steps(f"device/{name}")["Did the pull request break the device?"] for name in ("good", "worse")}
+    assert broke == {"good": "success", "worse": "failure"}
     said = str(run.events)
     assert "may one merge: no (1 of 2 gating devices newly broken: worse)" in said
     assert "- good: not worse" in said

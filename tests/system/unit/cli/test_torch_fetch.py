@@ -137,8 +137,8 @@ def test_a_device_that_it_does_not_fit_says_so_and_the_others_are_tested(
     assert world.torch("two")["version"] is None
     (tmp_path / "devices" / "one.yaml").unlink()
     world.plan()
-    code, said, outputs = world.fetch("--exit-zero")
-    assert (code, outputs) == (0, {"found": "no"}), said
+    code, said, outputs = world.fetch()
+    assert (code, outputs) == (3, {"found": "no"}), said
     assert why in world.torch("two")["unavailable_reason"]
 
 
@@ -244,13 +244,12 @@ def test_what_cannot_be_used_is_not_and_the_plan_says_why(world: World, tmp_path
     assert reason.startswith("PyTorch's CI has no wheel of pull request 4711 of pytorch/pytorch at 1111111111: ")
     assert why in reason
     assert not list((tmp_path / ".ootci").glob("torch/*"))
-    assert world.fetch("--exit-zero")[0] == 0
 
 
 def test_a_refused_token_is_told_and_nothing_is_taken(world: World) -> None:
     world.env["GITHUB_TOKEN"] = "another"  # noqa: S105
-    code, _, outputs = world.fetch("--exit-zero")
-    assert (code, outputs) == (0, {"found": "no"})
+    code, _, outputs = world.fetch()
+    assert (code, outputs) == (3, {"found": "no"})
     assert "GitHub answered 401: Bad credentials" in world.torch()["unavailable_reason"]
 
 

@@ -89,37 +89,38 @@ def test_a_crash_costs_its_test_and_a_new_process_imports_what_remains(
     )
 
 
+BAD_HEADS = {
+    "os.abort()": ("crashed", "the process ended while this file was imported: killed by SIGABRT"),
+    "os._exit(0)": ("crashed", "the process ended while this file was imported: "),
+    "time.sleep(600)": ("timed_out", "still running when the import's 20 s were up"),
+}
+"""What a file does while it is imported: its outcome, and what is said of it."""
+
+
 @pytest.mark.parametrize(
-    ("head", "seconds", "workers", "outcome", "said"),
+    ("seconds", "workers", "heads"),
     [
-        deep("os.abort()", 300, 2, "crashed", "the process ended while this file was imported: killed by SIGABRT"),
-        ("os._exit(0)", 300, 1, "crashed", "the process ended while this file was imported: "),
-        ("time.sleep(600)", 20, 1, "timed_out", "still running when the import's 20 s were up"),
+        (20, 1, ("", "os._exit(0)", "", "time.sleep(600)", "")),
+        deep(300, 2, ("", "os.abort()", "")),
     ],
 )
 def test_a_file_that_ends_or_hangs_the_importer_costs_that_file(
-    upstream: Upstream,
-    python_with_torch: str,
-    tmp_path: Path,
-    head: str,
-    seconds: int,
-    workers: int,
-    outcome: str,
-    said: str,
+    upstream: Upstream, python_with_torch: str, tmp_path: Path, seconds: int, workers: int, heads: tuple[str, ...]
 ) -> None:
-    upstream.write(
-        test_a=SMALL.format(body="pass", head=""),
-        test_b=SMALL.format(body="pass", head=head),
-        test_c=SMALL.format(body="pass", head=""),
-    )
-    keys = {"files": ["test_a.py", "test_b.py", "test_c.py"], "workers": workers, "seconds": seconds}
+    names = [f"test_{place}" for place in range(len(heads))]
+    upstream.write(**{name: SMALL.format(body="pass", head=head) for name, head in zip(names, heads, strict=True)})
+    keys = {"files": [f"{name}.py" for name in names], "workers": workers, "seconds": seconds}
     outcomes, events = _stages(upstream, python_with_torch, tmp_path, **keys)
+    bad = {f"{name}.py::import": BAD_HEADS[head] for name, head in zip(names, heads, strict=True) if head}
+    whole = [f"{name}.py" for name, head in zip(names, heads, strict=True) if not head]
     assert outcomes == {
-        "test_b.py::import": outcome,
-        **{f"test_{name}.py::TestSmall::test_{number}": "passed" for name in "ac" for number in ("one", "two")},
+        **{test: outcome for test, (outcome, _) in bad.items()},
+        **{f"{file}::TestSmall::test_{number}": "passed" for file in whole for number in ("one", "two")},
     }
-    ends = [event for event in events if event["event"] == "test_end" and event["id"] == "upstream/test_b.py::import"]
-    (told,) = (event for event in ends if event.get("attempt", 1) == 1)
-    assert said in told["message"]
+    for test, (_, said) in bad.items():
+        ends = [event for event in events if event["event"] == "test_end" and event["id"] == f"upstream/{test}"]
+        (told,) = (event for event in ends if event.get("attempt", 1) == 1)
+        assert said in told["message"]
     (stage,) = (event for event in events if event["event"] == "stage_end" and event["stage"] == "upstream")
-    assert (stage["status"], stage["reason"]) == ("failed", "1 of 7 tests failed")
+    count = len(heads) + 2 * len(whole)
+    assert (stage["status"], stage["reason"]) == ("failed", f"{len(bad)} of {count} tests failed")

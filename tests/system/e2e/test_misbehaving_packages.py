@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from misbehaving import plugin_wheel, stub_torch_wheel, write_suites
 
-from ootci.adapters.python_env import base_python
-
 from commands import Ran, Tool  # isort: skip
 
 pytestmark = pytest.mark.long
@@ -71,7 +69,7 @@ class Night:
 
 
 @pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
+def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool, tool_python: Path) -> Night:
     folder = tmp_path_factory.mktemp("packages")
     index, devices = folder / "index", folder / "devices"
     devices.mkdir()
@@ -90,7 +88,7 @@ def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
     # There is one Python on every machine; this one says that it was asked, under another version's name.
     other = folder / "bin" / "python3.98"
     other.parent.mkdir()
-    other.write_text(f'#!/bin/sh\necho "$@" >> {folder}/asked\nexec {base_python()} "$@"\n', encoding="utf-8")
+    other.write_text(f'#!/bin/sh\necho "$@" >> {folder}/asked\nexec {tool_python.resolve()} "$@"\n', encoding="utf-8")
     other.chmod(0o755)
     path = f"{other.parent}{os.pathsep}{os.environ['PATH']}"
     command = ("nightly", "--torch", torch.name, "--suites", "suites")

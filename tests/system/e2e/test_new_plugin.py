@@ -12,8 +12,7 @@ from drawn import deep
 
 from commands import Tool, build_wheel  # isort: skip
 
-pytestmark = [pytest.mark.torch, pytest.mark.long]
-
+pytestmark = pytest.mark.torch
 
 STAGED = Path(__file__).with_name("staged_launch.cpp")
 
@@ -27,6 +26,7 @@ def test_a_new_plugin_is_ok_on_smoke(
 
 
 @pytest.mark.deep
+@pytest.mark.long
 def test_a_plugin_that_copies_its_memory_to_the_host_is_ok_on_smoke(
     ootci: Tool, device_python: Path, tmp_path: Path
 ) -> None:

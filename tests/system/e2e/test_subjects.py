@@ -21,7 +21,7 @@ from ootci.stages.render.pages.findings import findings
 
 from commands import Tool, build_wheel  # isort: skip
 
-pytestmark = [pytest.mark.torch, pytest.mark.long]
+pytestmark = pytest.mark.torch
 
 PYTHON_ONLY = {
     "amp": "part",
@@ -229,6 +229,7 @@ def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> 
 
 
 @pytest.mark.deep
+@pytest.mark.long
 def test_every_cell_of_a_device_in_python_says_what_it_can_do(tested: Any) -> None:
     found = tested("python_only", "smoke", "integration")
     assert found.states == PYTHON_ONLY
@@ -241,6 +242,7 @@ def test_every_cell_of_a_device_in_python_says_what_it_can_do(tested: Any) -> No
 
 
 @pytest.mark.deep
+@pytest.mark.long
 def test_a_device_without_generator_fails_nothing_and_says_what_needs_one(tested: Any) -> None:
     found = tested("without_generator", "smoke", "integration")
     counts = found.run.counts

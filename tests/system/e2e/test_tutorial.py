@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,8 +20,8 @@ BLOCKS = re.findall(r"^```(console|text)\n(.*?)^```$", TEXT, re.M | re.S)
 ADDRESS = "https://github.com/my-company/"
 
 
-def _checkout(folder: Path, suites: Callable[[Path], None] = write_suites) -> None:
-    """A checkout whose tool is this one, and whose suites are short."""
+def _checkout(folder: Path, python: Path, suites: Callable[[Path], None] = write_suites) -> None:
+    """A checkout whose tool is this one, started with a Python, and whose suites are short."""
     shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "dashboard", folder / "dashboard")
     suites(folder / "tests" / "device")
@@ -31,7 +30,7 @@ def _checkout(folder: Path, suites: Callable[[Path], None] = write_suites) -> No
         shutil.copy(ROOT / name, folder / name)
     tool = folder / ".venv" / "bin" / "ootci"
     tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nPYTHONPATH={folder}/scripts exec {sys.executable} -m ootci "$@"\n', encoding="utf-8")
+    tool.write_text(f'#!/bin/sh\nPYTHONPATH={folder}/scripts exec {python} -m ootci "$@"\n', encoding="utf-8")
     tool.chmod(0o755)
     (folder / ".venv" / "tool").touch()  # what `make` asks for: set up and up to date
 
@@ -48,10 +47,10 @@ IDENTITY = {f"GIT_{who}_{what}": "me@example.com" for who in ("AUTHOR", "COMMITT
 
 
 @pytest.fixture(scope="module")
-def typed(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def typed(tmp_path_factory: pytest.TempPathFactory, tool_python: Path) -> Ran:
     """Every command of the page, one after the other, in one shell."""
     folder = tmp_path_factory.mktemp("tutorial")
-    _checkout(folder / "checkout")
+    _checkout(folder / "checkout", tool_python)
     vendor = _repository(folder / "vendor").parent
     elsewhere = {
         "GIT_CONFIG_COUNT": "1",
@@ -89,9 +88,11 @@ def _short_suites(folder: Path) -> None:
 
 @pytest.mark.deep
 @pytest.mark.torch
-def test_the_commands_work_for_the_reference_plugin_where_it_is_installed(device_python: Path, tmp_path: Path) -> None:
+def test_the_commands_work_for_the_reference_plugin_where_it_is_installed(
+    device_python: Path, tool_python: Path, tmp_path: Path
+) -> None:
     """With `--python`, as the page says for an environment that is there: nothing is built for this."""
-    _checkout(tmp_path, _short_suites)
+    _checkout(tmp_path, tool_python, _short_suites)
     git(tmp_path, "init", "--quiet")
     script = "set -e\n" + "".join(block for kind, block in BLOCKS if kind == "console")
     run = "ootci nightly devices/openreg.yaml"

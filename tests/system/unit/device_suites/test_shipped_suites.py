@@ -90,8 +90,8 @@ def test_a_device_with_one_card_fails_nothing_for_it(reference: DevicePython, tm
     assert {end["message"] for end in ends if end["outcome"] == "skipped"} == {"needs 2 devices, torch counts 1"}
 
 
-def test_probe_knows_the_cpu(device_python: DevicePython, tmp_path: Path) -> None:
-    done = device_python("probe.py", "--device", "cpu", "--out", str(tmp_path / "env.json"))
+def test_probe_knows_the_cpu(forking_python: DevicePython, tmp_path: Path) -> None:
+    done = forking_python("-m", "probe", "--device", "cpu", "--out", str(tmp_path / "env.json"))
     assert done.returncode == 0, done.stderr
     facts = json.loads((tmp_path / "env.json").read_text(encoding="utf-8"))
     assert set(facts["device"].pop("lacks")) == {"fork detection"}

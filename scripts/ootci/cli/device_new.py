@@ -17,7 +17,7 @@ from ootci.cli.options import path_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
-from ootci.model.device.values import MEANINGS, Handle, OutOfTreeName, Requirement, Text
+from ootci.model.device.values import MEANINGS, GitAddress, Handle, OutOfTreeName, RelativePath, Requirement, Text
 from ootci.resources import device_schema_file
 from ootci.stages.onboard.first_file import Answers, FoundPlugin, Source, device_text, look_for_plugin
 
@@ -107,13 +107,14 @@ def new(
       ootci device new --name mydevice --python /opt/vendor/bin/python
     """
     interview = _Interview(asks=sys.stdin.isatty())
+    # Before any question, so that no answer is lost.
+    source = _given_source({"git": git, "path": path, "package": package})
     found = FoundPlugin() if python is None else look_for_plugin(program(python))
     for line in found.told:
         note(line)
     ask = interview.ask
     name = ask("--name", name, "name of the device, as in torch.device(...)", _is_a(OutOfTreeName), found.device)
     file = output or (DEFAULT_FOLDER if DEFAULT_FOLDER.is_dir() else Path()) / f"{name}.yaml"
-    # Before the other questions, so that no answer is lost.
     if name and file.name != f"{name}.yaml":
         fitting = file.with_name(f"{name}.yaml")
         raise BadOption("a device file has the name of its device", where=f"--output {file}", fix=f"use {fitting}")
@@ -127,7 +128,7 @@ def new(
     distribution = ask(
         "--distribution", distribution, "its package, as `pip show` knows it", of_pip, found.distribution
     )
-    source = _source(interview, {"git": git, "path": path, "package": package})
+    source = source or _asked_source(interview)
     count = ask("--devices", count, "devices on the machine", _count, str(found.count or 1))
     if interview.missing:
         raise BadOption(
@@ -140,7 +141,10 @@ def new(
     _say_what_is_next(file, answers)
 
 
-def _source(interview: _Interview, given: dict[str, str | None]) -> Source:
+_SOURCES = {"git": GitAddress, "path": RelativePath, "package": Requirement}
+
+
+def _given_source(given: dict[str, str | None]) -> Source | None:
     named = [(kind, text) for kind, text in given.items() if text is not None]
     if len(named) > 1:
         raise BadOption(
@@ -148,18 +152,24 @@ def _source(interview: _Interview, given: dict[str, str | None]) -> Source:
             where=" ".join(f"--{kind}" for kind, _ in named),
             fix="give one of --git, --path and --package",
         )
-    if named:
-        return Source(*named[0])
+    return Source(named[0][0], _is_a(_SOURCES[named[0][0]])(named[0][1])) if named else None
+
+
+def _asked_source(interview: _Interview) -> Source:
     text = interview.ask(
         "--git, --path or --package",
         None,
         "where it comes from: a git address, a folder, or a requirement of pip",
-        _is_a(Text),
+        lambda text: _is_a(_SOURCES[_kind_of_source(text)])(text),
         None,
     )
+    return Source(_kind_of_source(text), text)
+
+
+def _kind_of_source(text: str) -> str:
     if "://" in text or text.startswith("git@"):
-        return Source("git", text)
-    return Source("path" if Path(text).is_dir() else "package", text)
+        return "git"
+    return "path" if Path(text).is_dir() else "package"
 
 
 def _write(file: Path, text: str) -> None:

@@ -187,10 +187,14 @@ class Supervisor:
                     self.pool.prepare(self._remaining)
                 yield
                 continue
+            running = self.watch.current, self.watch.importing
             process.send(signal.SIGUSR1)
             process.wait(STACK_SECONDS)
-            process.stop()
-            return why
+            self.watch.read()
+            if why == "suite" or (self.watch.current, self.watch.importing) == running:
+                process.stop()
+                return why
+            # It came to an end meanwhile, and the test that runs by now has its own time.
         return None
 
     def _blame(self, test_id: str, finished: Finished, why: str | None) -> None:

@@ -89,6 +89,12 @@ def test_a_wrong_answer_is_refused_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
+def test_where_the_plugin_comes_from_is_checked_before_anything_is_asked(ootci: Tool, tmp_path: Path) -> None:
+    refused = ootci("device", "new", "--path", "../plugin", cwd=tmp_path)
+    assert "must not leave its folder" in refused.err
+    assert "--vendor" not in refused.err
+
+
 def test_a_file_is_never_overwritten_unasked(ootci: Tool, tmp_path: Path) -> None:
     (tmp_path / "dev.yaml").write_text("mine", encoding="utf-8")
     refused = ootci("device", "new", *FLAGS, *GIT, cwd=tmp_path)

@@ -68,6 +68,9 @@ for step in scripts[min(number, len(scripts) - 1)]:
     elif kind == "hang":
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         time.sleep(60)
+    elif kind == "late":
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+        signal.pause()
     elif kind == "wait":
         give_up, standing = time.monotonic() + 20, Path("spares")
         while time.monotonic() < give_up:

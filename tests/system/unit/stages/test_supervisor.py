@@ -183,6 +183,16 @@ def test_a_hang_costs_the_test_that_was_running(suite: SuiteRun) -> None:
     assert not played.end.timed_out
 
 
+def test_a_test_that_ends_while_its_stacks_are_asked_for_is_no_hang_and_nor_is_the_next(
+    suite: SuiteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "STACK_SECONDS", 2.0)
+    script = ["collect a b", "start a", "late", "end a=passed", "start b", "late", "end b=passed", "finish 0"]
+    played = _play(suite, script, test_seconds=1)
+    assert played.outcomes == {"a": "passed", "b": "passed"}
+    assert len(played.starts) == 1
+
+
 def test_the_suite_s_own_time_ends_it_and_what_did_not_run_says_why(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a b", "start a", "hang"], suite_seconds=3)
     assert played.outcomes == {"a": "timed_out", "b": "not_run"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, groupby
-from statistics import median_low
+from itertools import dropwhile, groupby, pairwise
+from statistics import fmean, median_low
 
 from ootci.model.words import many
 
@@ -15,6 +15,9 @@ HATCH = 6
 """Distance of the lines of a hatching."""
 FORTNIGHT = 14
 """Days."""
+MEAN_DAYS = 7
+NOISE = 0.2
+"""A line that jumps by so much of the height from day to day is pale, and the mean of ``MEAN_DAYS`` days is drawn."""
 
 Words = Callable[[float], str]
 
@@ -70,6 +73,21 @@ class Series:
         known = ([value for value in part if value is not None] for part in parts)
         return [median_low(part) for part in known if part]
 
+    @property
+    def jumps(self) -> float:
+        """By how much the value differs from day to day, on average."""
+        return fmean(abs(after - before) for before, after in pairwise(self.known)) if len(self.known) > 1 else 0.0
+
+    @property
+    def means(self) -> tuple[float | None, ...]:
+        """The mean of the days around each day; None where the day has no value."""
+        reach = MEAN_DAYS // 2
+        around = (self.values[max(0, day - reach) : day + reach + 1] for day in range(len(self.values)))
+        return tuple(
+            None if value is None else fmean(item for item in part if item is not None)
+            for value, part in zip(self.values, around, strict=True)
+        )
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -87,6 +105,7 @@ class Chart:
             nothing is marked: the picture would show no more than ``newest``.
         moves: the part of the height between the lowest and the highest level.
         known: how many days have a value.
+        is_noisy: whether the line is a mean, and the values of single days are pale.
         day: the width of a day.
         values: where each day with a value begins, and its values in words; none in a small chart.
 
@@ -104,6 +123,7 @@ class Chart:
     is_flat: bool
     moves: float
     known: int
+    is_noisy: bool
     day: int
     values: tuple[tuple[int, str], ...]
 
@@ -139,10 +159,14 @@ def chart(
     known = [place for place in range(len(days)) if any(item.values[place] is not None for item in series)]
     same = len({value for item in series for value in item.begun}) == 1
     levels = [level for item in series for level in item.levels]
+    is_noisy = len(series) == 1 and series[0].jumps >= NOISE * (axis.high - axis.low)
+    drawn = [(item.look, item.values) for item in series]
+    if is_noisy:
+        drawn = [("line", series[0].means), ("noise", series[0].values)]
     return Chart(
         width=size.day * len(days),
         height=size.height,
-        lines=tuple((item.look, steps(item.values, axis, size)) for item in series),
+        lines=tuple((look, steps(values, axis, size)) for look, values in drawn),
         hatching="".join(_hatching(first, last, size) for first, last in _rows(sorted(hatched))),
         marks=tuple(size.day * place for place in marks),
         top=words(axis.high),
@@ -152,6 +176,7 @@ def chart(
         is_flat=len(known) == 1 or (same and not (hatched or marks)),
         moves=(max(levels) - min(levels)) / (axis.high - axis.low),
         known=len(known),
+        is_noisy=is_noisy,
         day=size.day,
         values=tuple((size.day * place, _of_day(series, place, words, days)) for place in known)
         if size != SMALL

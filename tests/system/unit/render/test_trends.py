@@ -20,7 +20,19 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, VerdictName
-from ootci.stages.render.chart import FORTNIGHT, LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
+from ootci.stages.render.chart import (
+    FORTNIGHT,
+    LARGE,
+    TINY,
+    Axis,
+    Chart,
+    Series,
+    Size,
+    chart,
+    from_lowest,
+    from_zero,
+    steps,
+)
 from ootci.stages.render.pages.trends import sparks
 from ootci.stages.render.trend_series import DAYS, TrendDay, TrendSeries, number, trend
 
@@ -312,3 +324,18 @@ def test_what_has_gaps_or_other_numbers_is_not_said_to_be_the_same() -> None:
     (rate, *_) = sparks(days(runs, [plan(0), plan(1), plan(2)]))
     assert rate is not None
     assert (rate.newest, rate.range) == ("11 of 11", "lowest 73 of 73")
+
+
+def test_nights_that_jump_are_pale_behind_their_mean() -> None:
+    days = [f"day {number}" for number in range(10)]
+
+    def drawn(*values: float | None) -> Chart:
+        series = Series("Flaky", "line", values)
+        return chart((series,), from_zero(series.known), number, days)
+
+    jumping = drawn(0, 1, 0, 1, None, 1, 0, 1, 0, 2)
+    assert (jumping.is_noisy, [look for look, _ in jumping.lines]) == (True, ["line", "noise"])
+    assert jumping.lines[1][1] == steps((0, 1, 0, 1, None, 1, 0, 1, 0, 2), from_zero([2]), LARGE)
+    assert Series("Flaky", "line", (0, 1, 0, 2, None, 3)).means == (0.75, 0.75, 1.2, 1.2, None, pytest.approx(5 / 3))
+    assert not drawn(*[3] * 5, *[1] * 5).is_noisy
+    assert [look for look, _ in drawn(*[3] * 5, *[1] * 5).lines] == ["line"]

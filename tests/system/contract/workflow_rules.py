@@ -195,10 +195,8 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
                     permissions.get("actions") not in ("read", "write") or "github-token" not in step["with"]
                 ):
                     yield f"{file.path}: `{step.get('name')}` may not download from another run"
-                run = step.get("run", "")
-                if re.search(f"{_PUSH}|{ALERT}|{_ANSWER}|{_RUNS}|{_JOBS}", run, re.M) and "GITHUB_TOKEN" not in (
-                    step.get("env") or {}
-                ):
+                asks = re.search(f"{_PUSH}|{ALERT}|{_ANSWER}|{_RUNS}|{_JOBS}", step.get("run", ""), re.M)
+                if asks and "GITHUB_TOKEN" not in (step.get("env") or {}):
                     yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN"
 
 

@@ -203,7 +203,7 @@ def test_the_menu_opens_by_key(browser: Browser, sites: Sites, scripts: bool) ->
         assert page.locator(".menu ul").is_visible() != scripts
 
 
-@pytest.mark.parametrize("width", [NARROW, 768, 1024, 1400])
+@pytest.mark.parametrize("width", [NARROW, 768, 1000, 1024, 1400])
 def test_the_pages_of_the_header_are_in_one_line(browser: Browser, sites: Sites, width: int) -> None:
     with browser.new_context(viewport={"width": width, "height": 640}) as context:
         page = visit(context, sites.address("file", "sample") + "index.html").page

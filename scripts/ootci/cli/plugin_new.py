@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from ootci.cli.options import output_folder_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
-from ootci.model.device.values import MEANINGS, Name
+from ootci.model.device.values import MEANINGS, TorchName
 from ootci.resources import plugin_folder, workflow_file
 from ootci.stages.onboard.new_plugin import cpp_plugin, last_step, plugin_steps, python_plugin, write_plugin
 
@@ -57,7 +57,7 @@ def _in_cpp(name: str, step: int, folder: Path) -> dict[Path, str]:
 
 def _check_name(name: str) -> None:
     try:
-        TypeAdapter(Name).validate_python(name)
+        TypeAdapter(TorchName).validate_python(name)
     except ValidationError as error:
         meant = MEANINGS[error.errors()[0]["ctx"]["pattern"]]
         raise BadOption(f"{name!r} cannot be the name of a device", where="NAME", fix=f"use {meant}") from None

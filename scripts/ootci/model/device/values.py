@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from .container_options import checked_options, checked_volume
 
 MEANINGS = {
+    r"^[a-z][a-z_]{0,30}$": "lower-case letters and underscores, at most 31: torch.device takes no digits",
     r"^[a-z][a-z0-9_]{0,30}$": "lower-case letters, digits and underscores, beginning with a letter, at most 31",
     r"^[a-z0-9][a-z0-9_]{0,14}$": "lower-case letters, digits and underscores, at most 15",
     r"^3\.[1-9][0-9]$": 'a version of Python in quotation marks, such as "3.12"',
@@ -38,7 +39,16 @@ EXAMPLES = dict(
     zip(
         MEANINGS,
         (
-            *("mydevice", "py313", "3.12", "MYDEVICE_REGISTRY_PASSWORD", "https://example.com/", "@me", "self-hosted"),
+            *(
+                "mydevice",
+                "mysuite",
+                "py313",
+                "3.12",
+                "MYDEVICE_REGISTRY_PASSWORD",
+                "https://example.com/",
+                "@me",
+                "self-hosted",
+            ),
             *("registry.example.com/image:1.0", "/opt/sdk:/opt/sdk:ro", "torch-mydevice", "MY_VARIABLE", "python"),
             *("test_torch.py", "linalg.norm", "TestTorch", "cpu", "2.13.0", "integration/test_rng.py::test_seed*"),
         ),
@@ -68,7 +78,9 @@ def _is_for_no_shell(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
-OutOfTreeName = Annotated[Name, AfterValidator(_is_out_of_tree)]
+TorchName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z_]{0,30}$")]
+"""A name that ``torch.device`` can parse (c10/core/Device.cpp)."""
+OutOfTreeName = Annotated[TorchName, AfterValidator(_is_out_of_tree)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
 Command = Annotated[tuple[Text, ...], Field(min_length=1), AfterValidator(_is_for_no_shell)]
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>]+$", max_length=500)]

@@ -18,6 +18,8 @@ R = TypeVar("R", bound=Record)
 class VariantDevice(Device):
     """A device that a device file makes beside its own; for torch both are the same."""
 
+    name: Name
+    """Name of the device file's row; unlike that of a device for torch, it may have digits."""
     of: Name
     """Name of the device that it is a variant of."""
 

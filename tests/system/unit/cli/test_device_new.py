@@ -69,7 +69,7 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(ootci: Tool, tmp_pat
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--name", "Dev"), "'Dev' should be lower-case letters, digits and underscores"),
+        (("--name", "Dev"), "'Dev' should be lower-case letters and underscores"),
         (("--maintainer", "me"), "'me' should be a GitHub handle with a leading @"),
         (("--devices", "many"), "'many' should be a number of devices"),
         (("--path", "../plugin"), "must not leave its folder"),

@@ -76,7 +76,8 @@ def test_the_last_step_has_every_source_of_the_reference_plugin(ootci: Tool, roo
     ("arguments", "said"),
     [
         (("MyDevice",), "lower-case letters"),
-        (("cuda2",), "cannot be the name of a new device"),
+        (("cudax",), "cannot be the name of a new device"),
+        (("crypt2",), "torch.device takes no digits"),
         (("openreg",), "cannot be the name of a new device"),
         (("mydevice", "--step", "99"), "there is no step 99"),
         (("mydevice", "--step", "2", "--python-only"), "a plugin in Python has no steps"),

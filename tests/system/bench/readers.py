@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from multiprocessing import Process
 from pathlib import Path
+from string import ascii_lowercase
 from xml.parsers import expat
 
 CHUNK = 1 << 20
@@ -137,7 +138,7 @@ def ootci_site(paths: list[Path]) -> Callable[[], int]:
 
     _as_the_command_line()
     scratch = tempfile.TemporaryDirectory()
-    names = [f"dev{number:02d}" for number in range(len(paths))]
+    names = [f"dev_{letter}" for letter in ascii_lowercase[: len(paths)]]
 
     def work() -> int:
         now, found = datetime(2026, 11, 1, 4, 0, tzinfo=timezone.utc), 0

@@ -71,8 +71,8 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     "--run-id",
     type=int,
     metavar="N",
-    help="With --pull-request: the workflow run whose jobs test its devices. A device whose job no runner took is "
-    "INFRA. GITHUB_TOKEN needs `actions: read`.",
+    help="With --pull-request: the workflow run whose jobs test its devices. A device whose job no runner took "
+    "in an hour is INFRA. GITHUB_TOKEN needs `actions: read`.",
 )
 @click.option(
     "--override",
@@ -232,7 +232,7 @@ def _without_runner(run_id: int | None, plan: Plan, runs: Mapping[str, Run]) -> 
     if run_id is None or not repository or not token:
         return ()
     try:
-        return tuple(without_runner(GithubRuns(GithubRest(token), repository, ""), run_id, plan, runs))
+        return tuple(without_runner(GithubRuns(GithubRest(token), repository, ""), run_id, plan, runs, clock()))
     except (GithubUnreachable, GithubRefused) as error:
         # A device that has not reported has no result then, as without the option.
         show_warning("it is not known whether a runner took each device's job", error)

@@ -44,6 +44,8 @@ WINDOW = timedelta(days=3)
 """How long after its plan late reports are accepted."""
 RELAY = timedelta(minutes=RELAY_MINUTES)
 """How long PyTorch's relay waits for a pull request's result."""
+QUEUED = timedelta(hours=1)
+"""A pull request's job that waited so long for its runner was not just cancelled by somebody."""
 PLAN_LIMITS = Limits(archive=16 << 20, content=32 << 20)
 RUN_LIMITS = Limits(archive=256 << 20, entries=20_000, content=32 << 20)
 """A run.json of 20,000 tests has 7 MB; its artifact has every log, too."""
@@ -256,7 +258,9 @@ def _offline(plan: Plan, planned: PlannedRun, attempt: int, since: datetime) -> 
     return not_started(plan, planned, attempt, f"runner offline since {since:%Y-%m-%d %H:%M} UTC")
 
 
-def without_runner(github: GithubRuns, number: int, plan: Plan, reported: Container[str]) -> Iterator[Run]:
+def without_runner(
+    github: GithubRuns, number: int, plan: Plan, reported: Container[str], now: datetime
+) -> Iterator[Run]:
     """A run for each planned device that has not reported because no runner took its job.
 
     Args:
@@ -267,7 +271,7 @@ def without_runner(github: GithubRuns, number: int, plan: Plan, reported: Contai
     jobs = github.jobs(number) if missing else []
     for planned in missing:
         since = _never_began_since(job for job in jobs if job.name.startswith(f"{planned.device} / "))
-        if since is not None:
+        if since is not None and now - since >= QUEUED:
             yield _offline(plan, planned, attempt_number(), since)
 
 

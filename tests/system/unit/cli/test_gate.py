@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -363,6 +364,9 @@ def test_a_device_whose_job_no_runner_took_is_infra_and_not_silent(ootci: Tool, 
         assert ran.out.splitlines()[0].endswith(f"(none of 1 gating device is newly broken; two: {said})")
         assert f"- two: infra: {said}" in ran.out
         assert "- three: no data, advisory: no report" in ran.out
+        # Somebody cancelled it soon after it began to wait.
+        of_two.created_at = night(3) - timedelta(minutes=59)
+        assert "- two: no data: no report" in ootci(*call, cwd=folder, env=asked).out
         # What GitHub does not tell is a warning.
         ran = ootci(*call, cwd=folder, env={**asked, "GITHUB_TOKEN": "another"})
     assert "HUB-002: it is not known whether a runner took each device's job" in ran.err

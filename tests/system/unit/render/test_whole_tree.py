@@ -29,6 +29,18 @@ def test_the_markup_is_sound_and_nothing_is_fetched_from_elsewhere(pages: dict[P
     check_markup(pages)
 
 
+def test_code_in_a_sentence_looks_like_code_and_no_mark_is_shown(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        marked = [
+            child
+            for element in page.walk()
+            if element.tag not in ("code", "pre", "script", "style", "title")
+            for child in element.children
+            if isinstance(child, str) and "`" in child
+        ]
+        assert not marked, path
+
+
 def test_only_the_page_for_unknown_addresses_has_a_script_and_a_style_in_itself(
     pages: dict[Path, Element], site: Path
 ) -> None:

@@ -228,8 +228,11 @@ def _of_runs(
 
 
 def _without_runner(run_id: int | None, plan: Plan, runs: Mapping[str, Run]) -> Sequence[Run]:
+    if run_id is None:
+        return ()
     repository, token = named_repository(None), os.environ.get(TOKEN_VARIABLE)
-    if run_id is None or not repository or not token:
+    if not repository or not token:
+        note("--run-id: without GITHUB_REPOSITORY and GITHUB_TOKEN the jobs are not looked up")
         return ()
     try:
         return tuple(without_runner(GithubRuns(GithubRest(token), repository, ""), run_id, plan, runs, clock()))

@@ -104,7 +104,7 @@ class Repository:
         write_suites(suites)
 
     def commit(self) -> None:
-        """Commit everything in the checkout, and push it; what fails a job on purpose is let pass there."""
+        """Commit everything in the checkout, and push it; steps that fail their job on purpose do not fail it there."""
         for path in (self.checkout / ".github" / "workflows").glob("*.yml"):
             text = path.read_text(encoding="utf-8")
             path.write_text(_FAILS_ON_PURPOSE.sub(r"\1\2\n\1  continue-on-error: true\n", text), encoding="utf-8")

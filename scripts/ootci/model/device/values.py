@@ -39,18 +39,10 @@ EXAMPLES = dict(
     zip(
         MEANINGS,
         (
-            *(
-                "mydevice",
-                "mysuite",
-                "py313",
-                "3.12",
-                "MYDEVICE_REGISTRY_PASSWORD",
-                "https://example.com/",
-                "@me",
-                "self-hosted",
-            ),
-            *("registry.example.com/image:1.0", "/opt/sdk:/opt/sdk:ro", "torch-mydevice", "MY_VARIABLE", "python"),
-            *("test_torch.py", "linalg.norm", "TestTorch", "cpu", "2.13.0", "integration/test_rng.py::test_seed*"),
+            *("mydevice", "mysuite", "py313", "3.12", "MYDEVICE_REGISTRY_PASSWORD", "https://example.com/", "@me"),
+            *("self-hosted", "registry.example.com/image:1.0", "/opt/sdk:/opt/sdk:ro", "torch-mydevice", "MY_VARIABLE"),
+            *("python", "test_torch.py", "linalg.norm", "TestTorch", "cpu", "2.13.0"),
+            "integration/test_rng.py::test_seed*",
         ),
         strict=True,
     )

@@ -19,7 +19,7 @@ class VariantDevice(Device):
     """A device that a device file makes beside its own; for torch both are the same."""
 
     name: Name
-    """Name of the device file's row; unlike that of a device for torch, it may have digits."""
+    """Name of its row: the device's and the variant's, which may have digits."""
     of: Name
     """Name of the device that it is a variant of."""
 

@@ -16,8 +16,9 @@ HATCH = 6
 FORTNIGHT = 14
 """Days."""
 MEAN_DAYS = 7
+"""Days whose mean is drawn in place of values that jump."""
 NOISE = 0.2
-"""A line that jumps by so much of the height from day to day is pale, and the mean of ``MEAN_DAYS`` days is drawn."""
+"""Values jump when they differ by so much of the height from day to day, on average."""
 
 Words = Callable[[float], str]
 

@@ -36,10 +36,13 @@ from .page_maker import PageMaker, in_the_page
 from .pages.accuracy import (
     DeviceAccuracyFile,
     DeviceErrors,
+    GrownError,
     accuracy_file,
     accuracy_page,
     device_accuracy_page,
+    errors_in_short,
     grown_by_nightly,
+    grown_errors,
 )
 from .pages.add import add_page
 from .pages.board import board
@@ -169,7 +172,8 @@ class _Pages:
         self._builds = builds_of(self._plans, self._reports_of)
         names = Names(self._named, plans, self._clusters.names, self._builds)
         broke = night_failures(self._registry, self._verdicts, self._reports_of, names)
-        grown = grown_by_nightly(self._accuracy.values())
+        worse = grown_errors(self._accuracy.values())
+        grown = grown_by_nightly(worse)
         told = self._reports_of, self._builds, names.began(), broke, grown
         nightlies = nightly_files(self._registry, self._verdicts, plans, *told)
         gone = tuple(self._withdrawn.values())
@@ -179,10 +183,10 @@ class _Pages:
         lives = Lives(self._places, self._lives, plans, self._builds)
         yield from lives.pages(self._pages)
         yield from self._failures(lives, names)
-        yield from self._others()
+        yield from self._others(worse)
         parity = {name: found.newest for name, found in self._parity.items()}
-        names_of = self._clusters.names
-        yield from machine_files(self._pages, self._history.tests, names_of, parity, self._support, grown)
+        clusters = self._clusters.names
+        yield from machine_files(self._pages, self._history.tests, clusters, parity, self._support, grown)
         vendored = (path for path in (self._looks / VENDOR).iterdir() if path.suffix in (".js", ".woff2"))
         for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
@@ -252,8 +256,8 @@ class _Pages:
         newest_first = ((plan, run) for plan, run, _ in reversed(nights))
         found = accuracy_nights(self._history, newest_first, device.bad_ranges)
         file = accuracy_file(device.name, found, self._pages.runs[device.name])
-        if file.night is not None:
-            self._accuracy[device.name] = DeviceErrors(file, file.night)
+        if (errors := errors_in_short(file)) is not None:
+            self._accuracy[device.name] = errors
         return file
 
     def _of_withdrawn(self, name: str, pages: RunPages) -> Iterator[File]:
@@ -310,7 +314,7 @@ class _Pages:
         yield from flaky_page(self._pages, self._flaky)
         yield known_page(self._pages, lives.of_entry)
 
-    def _others(self) -> Iterator[File]:
+    def _others(self, worse: Sequence[GrownError]) -> Iterator[File]:
         grid = front_grid(self._verdicts, self._builds)
         rows = front_rows(self._registry, self._verdicts, grid, self._pages.runs, self._ages)
         yield front_page(self._pages, rows, grid, self._clusters.featured)
@@ -320,7 +324,7 @@ class _Pages:
         yield trends_page(self._pages, {name: self._trends[name] for name in order})
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
-        yield from accuracy_page(self._pages, [self._accuracy[name] for name in order if name in self._accuracy])
+        yield from accuracy_page(self._pages, [self._accuracy[name] for name in order if name in self._accuracy], worse)
         yield from parity_page(self._pages, order, self._parity, self._places)
         yield from compat_page(self._pages)
         yield from support_page(self._pages, order, self._support)

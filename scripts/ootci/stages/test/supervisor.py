@@ -194,7 +194,7 @@ class Supervisor:
             if why == "suite" or (self.watch.current, self.watch.importing) == running:
                 process.stop()
                 return why
-            # It came to an end meanwhile, and the test that runs by now has its own time.
+            # What was running ended meanwhile; the test that runs now has its own time.
         return None
 
     def _blame(self, test_id: str, finished: Finished, why: str | None) -> None:

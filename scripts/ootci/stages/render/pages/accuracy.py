@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from ootci.history.accuracy import FACTOR, LEAST, NIGHTS, SAMPLE, AccuracyNight, Growth, growths
@@ -146,57 +147,68 @@ def accuracy_file(device: str, nights: Sequence[AccuracyNight], pages: Mapping[s
     )
 
 
+@dataclass(frozen=True)
 class DeviceErrors:
     """What the pages of all devices need of one: little, because a device has thousands of errors."""
 
-    def __init__(self, file: DeviceAccuracyFile, night: date) -> None:
-        self.in_short = DeviceAccuracy(
-            device=file.device,
-            page=f"{_TOP}{device_path(file.device, ACCURACY)}",
-            path=f"accuracy/{file.device}.json",
-            night=night,
-            measured=len(file.operators) + file.more,
-            larger=sum(row.errors.times_cpu >= FACTOR for row in file.operators),
-            grown=len(file.grown),
-            worst=file.worst,
-        )
-        self.grown = tuple(file.grown)
+    in_short: DeviceAccuracy
+    grown: tuple[OperatorAccuracy, ...]
 
 
-def grown_by_nightly(devices: Iterable[DeviceErrors]) -> dict[str, list[GrownError]]:
-    """By nightly, the errors that grew on it, those of most devices first."""
-    found: dict[str, list[GrownError]] = {}
-    for error in grown_errors(devices):
-        for plan_id in {on.growth.plan_id for on in error.devices}:
-            same = tuple(on for on in error.devices if on.growth.plan_id == plan_id)
-            found.setdefault(plan_id, []).append(error.model_copy(update={"devices": same}))
-    for errors in found.values():
-        errors.sort(key=lambda error: (-len(error.devices), error.operator, error.dtype))
-    return found
+def errors_in_short(file: DeviceAccuracyFile) -> DeviceErrors | None:
+    """The errors of a device in short; None where none was measured."""
+    if file.night is None:
+        return None
+    grown = tuple(file.grown)
+    in_short = DeviceAccuracy(
+        device=file.device,
+        page=f"{_TOP}{device_path(file.device, ACCURACY)}",
+        path=f"accuracy/{file.device}.json",
+        night=file.night,
+        measured=len(file.operators) + file.more,
+        larger=sum(row.errors.times_cpu >= FACTOR for row in file.operators),
+        grown=len(grown),
+        worst=file.worst,
+    )
+    return DeviceErrors(in_short, grown)
 
 
 def grown_errors(devices: Iterable[DeviceErrors]) -> list[GrownError]:
-    """The errors that grew, those of most devices first."""
+    """The errors that grew, those of most devices first, then the newest."""
     found: dict[tuple[str, str], list[GrownOn]] = {}
     for item in devices:
         for row in item.grown:
             if row.growth is not None:
                 on = GrownOn(device=item.in_short.device, largest=row.errors.device_largest, growth=row.growth)
                 found.setdefault((row.operator, row.dtype), []).append(on)
-    errors = [
+    return _sorted(
         GrownError(operator=name, dtype=dtype, devices=tuple(sorted(on, key=_newest_first)))
         for (name, dtype), on in found.items()
-    ]
-    return sorted(errors, key=lambda error: (-len(error.devices), _newest_first(error.devices[0]), error.operator))
+    )
+
+
+def grown_by_nightly(errors: Iterable[GrownError]) -> dict[str, list[GrownError]]:
+    """By nightly, the errors that grew on it, each with the devices on which it did, in the same order."""
+    found: dict[str, list[GrownError]] = {}
+    for error in errors:
+        for plan_id in {on.growth.plan_id for on in error.devices}:
+            same = tuple(on for on in error.devices if on.growth.plan_id == plan_id)
+            found.setdefault(plan_id, []).append(error.model_copy(update={"devices": same}))
+    return {plan_id: _sorted(same) for plan_id, same in found.items()}
+
+
+def _sorted(errors: Iterable[GrownError]) -> list[GrownError]:
+    return sorted(
+        errors, key=lambda item: (-len(item.devices), _newest_first(item.devices[0]), item.operator, item.dtype)
+    )
 
 
 def _newest_first(on: GrownOn) -> tuple[int, str]:
     return -on.growth.since.toordinal(), on.device
 
 
-def accuracy_page(maker: PageMaker, devices: Sequence[DeviceErrors]) -> Iterator[File]:
+def accuracy_page(maker: PageMaker, devices: Sequence[DeviceErrors], grown: Sequence[GrownError]) -> Iterator[File]:
     """The page of all devices' errors, and its file; the devices are in the order of the front page."""
-    grown = grown_errors(devices)
     file = AccuracyFile(
         page=f"{_TOP}{accuracy_path()}",
         devices=tuple(item.in_short for item in devices),

@@ -102,7 +102,7 @@ DEVICES = (
     Invented("opal", "Opal", "Opal Computing", Tier.ADVISORY, "ooooouuoouuouu"),
 )
 REASONS = {
-    V.PAUSED: "The only machine is being moved until March.",
+    V.PAUSED: "The only machine is being moved until March; `ootci nightly` runs it there.",
     V.NEVER_RAN: "has never reported",
     V.NO_DATA: "no report received",
     V.INFRA: "check: 0 cards found, 2 expected",

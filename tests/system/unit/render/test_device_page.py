@@ -89,7 +89,7 @@ def test_a_silent_device_leads_to_its_last_report(site: Path) -> None:
 
 def test_a_device_that_never_ran_and_a_paused_one_say_so(site: Path) -> None:
     assert "has never reported" in device(site, "indigo").one("section", class_="empty").text
-    assert "The only machine is being moved until March." in device(site, "halo").text
+    assert "The only machine is being moved until March; ootci nightly runs it there." in device(site, "halo").text
 
 
 def test_every_night_is_listed_and_those_with_a_report_lead_to_it(site: Path) -> None:

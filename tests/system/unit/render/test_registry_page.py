@@ -41,7 +41,10 @@ def test_every_device_file_has_a_row(site: Path) -> None:
 
 def test_a_paused_device_says_why_and_claims_are_counted(site: Path) -> None:
     page = read(site / "devices" / "index.html")
-    assert cells(page, "halo")[3] == "PAUSED The only machine is being moved until March; ootci nightly runs it there. ubuntu-latest"
+    assert (
+        cells(page, "halo")[3]
+        == "PAUSED The only machine is being moved until March; ootci nightly runs it there. ubuntu-latest"
+    )
     assert cells(page, "cobalt")[5] == "1 bad range"
 
 

@@ -19,9 +19,30 @@ SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
 @click.command(short_help="Print the JSON schema of a file.")
-@click.argument("file", type=click.Choice(list(schemas()), case_sensitive=True))
+@click.argument("file", type=click.Choice(list(schemas()), case_sensitive=True), metavar="FILE")
 def schema(file: str) -> None:
-    """Print the JSON schema (draft-07) of a FILE in which the stages meet, or of what `ootci diff` prints."""
+    """Print the JSON schema (draft-07) of FILE, a file that commands exchange in the work folder (`.ootci`).
+
+    \b
+    plan.json        the devices and the torch of a nightly: `ootci plan`
+    torch.json       the origin of a wheel of torch: `ootci torch`
+    build.json       the torch and the plugin that are installed: `ootci build`
+    handover.json    a built plugin for another machine: `ootci build --hand-over`
+    events.jsonl     a line of the log of a test run: `ootci test`
+    env.json         the machine and the device of a test run: `ootci test`
+    run.json         all results of a device: `ootci collect`
+    verdicts.json    every device's verdict, and the gate: `ootci judge`
+    bisection.json   the tested nightlies, and the range that is left: `ootci bisect`
+    compat.json      predicted breaks: `ootci compat`
+    review.json      a check of changed device files: `ootci device review`
+
+    \b
+    Two schemas are of output that is no file:
+    difference       what `ootci diff --format json` prints
+    relay-report     what `ootci relay report` sends
+
+    `ootci device schema` prints the schema of a device file.
+    """
     show_text(schemas()[file])
 
 

@@ -8,6 +8,8 @@ import sys
 import pytest
 from every_command import every_command
 
+from ootci.model.schema import schemas
+
 HELP = {context.command_path: context.command.get_help(context) for context in every_command()}
 
 
@@ -21,6 +23,13 @@ def test_help_is_text_for_people(path: str) -> None:
 def test_examples_keep_their_lines() -> None:
     assert "\n  ootci history export history.sqlite\n" in HELP["ootci history export"]
     assert "\n    DEVICE@latest             its newest nightly\n" in HELP["ootci diff"]
+
+
+def test_the_schemas_are_named_with_their_command() -> None:
+    lines = HELP["ootci schema"].splitlines()
+    described = {name: text for name, _, text in (line.strip().partition(" ") for line in lines) if "`ootci " in text}
+    assert set(described) - {"`ootci"} == set(schemas())
+    assert "work folder (`.ootci`)" in " ".join(HELP["ootci schema"].split())
 
 
 def test_a_command_does_not_import_the_others() -> None:

@@ -27,17 +27,23 @@ from ootci.model.pull_request import PullRequestGate
 from ootci.model.record import read, write
 from ootci.model.run import Run
 from ootci.model.verdict import Gate, VerdictName, Verdicts
-from ootci.stages.judge import decide, judge, judge_pull_request
+from ootci.stages.judge import decide, expected_to_gate, judge, judge_pull_request
 from ootci.stages.render import nightly_answer, pull_request_answer, site_address, spoken
 
 
 @click.command("judge", short_help="Derive the verdicts.")
+@github_output_option(
+    "Append `gating=N` to this file: how many gating devices the newest nightly tests, or have a result of that day."
+)
 @format_option
 @folder_options("devices", "work", "history")
-def judge_command(output_format: str, folders: Folders) -> None:
+def judge_command(github_output: Path | None, output_format: str, folders: Folders) -> None:
     """Derive every device's verdicts from the history; writes verdicts.json."""
-    verdicts = judge(folders.registry(), History(folders.history), clock())
+    registry, history = folders.registry(), History(folders.history)
+    verdicts = judge(registry, history, clock())
     write(verdicts, folders.workspace.verdicts)
+    newest = history.plan(verdicts.plan_id) if verdicts.plan_id else None
+    append(f"gating={len(expected_to_gate(registry, verdicts.gate, newest))}\n", github_output)
     show(verdicts, output_format, lambda markdown: _verdicts_text(verdicts, markdown))
 
 

@@ -15,10 +15,11 @@ _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float),
 _ALWAYS_OF_WHAT_IT_PLANNED = (
     r"always\(\)( && needs\.plan\.result != 'skipped' && needs\.plan\.outputs\.count != '0'"
     r"| && needs\.publish\.outputs\.received != 'no' && needs\.publish\.outputs\.home != 'no'"
+    r" && needs\.publish\.outputs\.gating != '0'"
     r"| && needs\.plan\.result != 'skipped')?"
 )
-"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part, nothing was received, or
-the event was refused, there is none."""
+"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part, nothing was received, no
+gating device is tested, or the event was refused, there is none."""
 _ALWAYS_OF_ITS_SHARES = r"always\(\)( && matrix\.share\.count (==|>) 1)?"
 """One share is a run; of several each is a part of one."""
 

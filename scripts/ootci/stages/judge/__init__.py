@@ -1,7 +1,7 @@
 """judge: what the runs mean. The one place where a verdict is derived."""
 
-from .gate import decide
+from .gate import decide, expected_to_gate
 from .pull_request import judge_pull_request
 from .stage import STALE_AFTER, judge
 
-__all__ = ["STALE_AFTER", "decide", "judge", "judge_pull_request"]
+__all__ = ["STALE_AFTER", "decide", "expected_to_gate", "judge", "judge_pull_request"]

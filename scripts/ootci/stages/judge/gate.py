@@ -52,7 +52,7 @@ def decide(
         predicted: devices for which a break is predicted; the answer names them and does not rest on them.
 
     """
-    gating = [item.device.name for item in registry if item.device.gates and item.device.paused is None]
+    gating = _gating(registry)
     asked = sorted(only) or [name for name in gating if not alone or name in alone]
     judged = {item.device: item for item in devices}
     silent = {name: why for name in asked if (why := _no_result(judged.get(name), planned_at)) is not None}
@@ -82,6 +82,19 @@ def decide(
         predicted=tuple(predicted),
         alone=alone,
     )
+
+
+def expected_to_gate(registry: Sequence[RegisteredDevice], gate: Gate, newest: Plan | None) -> tuple[str, ...]:
+    """The gating devices that the newest nightly tests, or that have a result for it.
+
+    Without one, for example because all are paused, the answer is cannot_say although nothing is wrong.
+    """
+    expected = {run.device for run in newest.runs} if newest else set()
+    return tuple(name for name in _gating(registry) if name in expected or name not in gate.without_result)
+
+
+def _gating(registry: Sequence[RegisteredDevice]) -> list[str]:
+    return [item.device.name for item in registry if item.device.gates and item.device.paused is None]
 
 
 def has_result(verdict: VerdictName, broke_at: str | None, run_id: str | None, *, fallback: bool) -> bool:

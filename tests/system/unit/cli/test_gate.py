@@ -291,6 +291,30 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
     assert (torch.code, "of another torch than 2.15" in torch.out) == (3, True)
 
 
+@pytest.mark.parametrize(
+    ("planned", "hours", "paused", "gating"),
+    [
+        (NAMES, 24, NAMES[:1], 1),  # silent, so that the gate is asked
+        (NAMES[2:], 24, NAMES[:2], 0),
+        # Somebody started the advisory device alone; the others' results are of the day before, or of the same day.
+        (NAMES[2:], 24, (), 0),
+        (NAMES[2:], 1, (), 2),
+    ],
+)
+def test_the_judge_counts_the_gating_devices_so_that_a_workflow_asks_no_gate_without_one(
+    ootci: Tool, folder: Path, planned: tuple[str, ...], hours: int, paused: tuple[str, ...], gating: int
+) -> None:
+    for name in paused:
+        register(folder, name, "tier: gating\npaused: {reason: Its machine is being moved.}\n")
+    newest = plan(3, planned).model_copy(update={"created_at": night(2) + timedelta(hours=hours)})
+    stored(folder / "data", newest)
+    ran = ootci("judge", "--github-output", "told.txt", cwd=folder)
+    assert (ran.code, ran.err) == (0, "")
+    assert (folder / "told.txt").read_text(encoding="utf-8") == f"gating={gating}\n"
+    if not gating:
+        assert ootci("gate", cwd=folder).out.startswith("may one merge: cannot say (")
+
+
 def test_verdicts_of_a_nightly_that_was_not_followed_are_no_answer(
     ootci: Tool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

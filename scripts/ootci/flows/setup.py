@@ -16,7 +16,7 @@ from ootci.model.setting import PUBLISH, Form, Kind, Setting, labels_of, of_kind
 from ootci.stages.onboard.checks import HOSTED
 
 HISTORY = "data"
-SCHEDULED = ("nightly.yml", "publish.yml")
+SCHEDULED = ("nightly.yml", "publish.yml", "deep.yml")
 PROTECTING = frozenset({"deletion", "non_fast_forward"})
 """Rules with which nobody can delete or rewrite the history."""
 HINDERING = frozenset({"pull_request", "update", "required_status_checks", "required_signatures", "merge_queue"})

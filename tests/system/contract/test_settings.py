@@ -12,7 +12,7 @@ import pytest
 import yaml
 from fake_settings import NEEDS
 
-from ootci.flows.setup import CHECKS
+from ootci.flows.setup import CHECKS, SCHEDULED
 from ootci.model.setting import SETTINGS, Kind, of_kind
 
 ROOT = Path(__file__).parents[3]
@@ -108,6 +108,15 @@ def test_the_check_reads_what_the_guide_sets() -> None:
     said = set(re.findall(r"gh api --method \w+ \"repos/\$REPO(/[\w/-]+)\"", GUIDE))
     assert len(said) > 4
     assert {path for path in said if path not in NEEDS} == {"/rulesets"}  # read as the rules of each branch
+
+
+def test_schedules_that_github_disables_are_checked_and_the_guide_enables_them() -> None:
+    parsed = {
+        path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS if ".github" in path.parts
+    }
+    scheduled = sorted(name for name, file in parsed.items() if "schedule" in (file.get(True) or ()))
+    assert sorted(SCHEDULED) == scheduled
+    assert sorted(re.findall(r"^gh workflow enable ([\w.]+) ", GUIDE, re.M)) == scheduled
 
 
 def test_the_default_branch_takes_what_ci_has_tested() -> None:

@@ -111,6 +111,7 @@ def test_everything_that_is_set_up_is_done_or_off(ootci: Tool, tmp_path: Path, o
         ),
         ("/actions/workflows/nightly.yml", {"state": "disabled_inactivity"}, "schedule nightly.yml", "enable"),
         ("/actions/workflows/publish.yml", None, "schedule publish.yml", "push it"),
+        ("/actions/workflows/deep.yml", {"state": "disabled_inactivity"}, "schedule deep.yml", "enable"),
         ("/actions/variables", [{"name": "OOTCI_ADRESS", "value": "x"}], "unknown variables", "OOTCI_ADRESS"),
         ("/actions/variables", [{"name": "OOTCI_ADDRESS", "value": "ci.example"}], "OOTCI_ADDRESS", "https address"),
         ("/actions/variables", [{"name": "OOTCI_PUBLISH", "value": "yes"}], "OOTCI_PUBLISH", "it is not `pypi`"),
@@ -222,7 +223,7 @@ def test_the_text_ends_with_the_count_of_each_state(ootci: Tool, tmp_path: Path,
     register(tmp_path)
     env = {**operated.environment, "GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": REPOSITORY}
     ran = ootci("setup", "--check", cwd=tmp_path, env=env)
-    assert ran.out.splitlines()[-1] == "14 done, 0 not done, 0 cannot tell, 7 off"
+    assert ran.out.splitlines()[-1] == "15 done, 0 not done, 0 cannot tell, 7 off"
 
 
 @pytest.mark.parametrize(

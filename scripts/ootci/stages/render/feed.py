@@ -1,7 +1,7 @@
 """Atom feeds: an entry for each change of a verdict, for failures that began, predicted breaks, and worse accuracy.
 
-An entry's id is made of what happened, to which device and on which nightly, and of nothing else: rendering again
-never changes it. Links are relative to the feed, which names its own address where the site's is known.
+An entry's id is made of the site's address, of what happened, to which device and on which nightly, and of nothing
+else: rendering again never changes it. Links are absolute where the site's address is known, else relative to the feed.
 
 Source: RFC 4287 (Atom), RFC 4151 (tag URIs), RFC 2606 (the name ``invalid``, which nobody can own).
 """
@@ -13,27 +13,49 @@ from dataclasses import dataclass
 from datetime import datetime, time, timezone
 from hashlib import sha256
 from itertools import pairwise
+from urllib.parse import quote, urlsplit
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.compat import Predicted
 from ootci.model.device import Device
-from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.model.plan import Plan
+from ootci.model.verdict import BROKEN, FAILING, NEW_FAILURES, DeviceVerdict, VerdictName
 from ootci.model.words import many
 
-from .links import accuracy_path, cluster_path, device_path, folder_name
+from .card import Card
+from .links import accuracy_path, cluster_path, device_path, folder_name, web_address
 from .pages.accuracy import GrownError
+from .pages.night_failure import NightFailure
 from .status import VERDICTS
 from .text import one_line
 from .words import day, ulp_words
 
-TAG = "tag:pytorch-integration-tests.invalid,2026:"
-ENTRIES = 50
-"""The newest are kept."""
+UNKNOWN_HOST = "pytorch-integration-tests.invalid"
+NIGHTS = 30
+"""Entries of the newest nightlies are kept."""
 NAMED = 3
-"""Devices that a title names."""
+"""Devices that a title names, and failing tests that a text does."""
 
 _EXPECTED = frozenset({Cause.KNOWN, Cause.CORE_DEFECT})
 """Failures that the vendor or the reference device already explains: no news."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a broken device, as the card of its page or of the nightly's page has it.
+
+    Attributes:
+        tests: the first of its new failures; where none is new, of its failing tests.
+        more_tests: how many others there are.
+        ranges: what changed, of whom, and the page that lists the commits if there is one.
+        commands: what reproduces it.
+
+    """
+
+    tests: tuple[str, ...]
+    more_tests: int
+    ranges: tuple[tuple[str, str, str | None], ...]
+    commands: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,10 +63,11 @@ class Entry:
     """One thing that happened.
 
     Attributes:
-        id: a tag URI.
+        id: what it is, unique on this site.
         updated: when it happened, as far as the verdicts say.
         href: the page about it, relative to the site.
         devices: whose feeds have it.
+        evidence: None where nothing broke, or nothing more is known.
 
     """
 
@@ -54,11 +77,14 @@ class Entry:
     text: str
     href: str
     devices: frozenset[str]
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True)
 class Feed:
-    """One feed."""
+    """One feed; ``tag`` begins the id of each of its entries, see :func:`tag`."""
+
+    tag: str
 
     id: str
     title: str
@@ -66,24 +92,56 @@ class Feed:
     entries: tuple[Entry, ...]
 
 
-def feed(device: Device | None, entries: Sequence[Entry], built: datetime) -> Feed:
-    """The feed of a device, or of all; ``built`` is its time as long as nothing has happened."""
-    chosen = [entry for entry in entries if device is None or device.name in entry.devices]
+def tag(address: str | None) -> str:
+    """The beginning of the ids of a site's entries: no two sites share one."""
+    place = urlsplit(address or "")
+    return f"tag:{place.hostname or UNKNOWN_HOST},2026:{quote(place.path.lstrip('/'))}"
+
+
+def feed(
+    device: Device | None, entries: Sequence[Entry], built: datetime, plans: Sequence[Plan], address: str | None
+) -> Feed:
+    """The feed of a device, or of all.
+
+    Args:
+        built: its time as long as nothing has happened.
+        plans: every nightly, oldest first.
+        address: where the site is published, if that is known.
+
+    """
+    since = plans[-NIGHTS:][0].created_at if plans else built
+    chosen = [entry for entry in entries if entry.updated >= since and (device is None or device.name in entry.devices)]
     chosen.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
     return Feed(
-        id=f"{TAG}feed/{device.name}" if device else f"{TAG}feed",
+        tag=tag(address),
+        id=f"feed/{device.name}" if device else "feed",
         title=f"{one_line(device.display_name, 60) if device else 'All devices'} · PyTorch integration tests",
         updated=chosen[0].updated if chosen else built,
-        entries=tuple(chosen[:ENTRIES]),
+        entries=tuple(chosen),
     )
 
 
-def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str]) -> Iterator[Entry]:
-    """Each night with another verdict than the night before; ``pages`` has the addresses of runs, by nightly."""
+def verdict_entries(
+    device: Device,
+    verdict: DeviceVerdict,
+    pages: Mapping[str, str],
+    card: Card | None = None,
+    broke: Mapping[str, NightFailure] | None = None,
+) -> Iterator[Entry]:
+    """Each night with another verdict than the night before.
+
+    Args:
+        pages: the addresses of runs, by nightly.
+        card: the card of the device's page.
+        broke: by nightly, the failure that its page is about.
+
+    """
     last = verdict.history[-1] if verdict.history else None
     turns = [turn for turn in pairwise(verdict.history) if turn[0].verdict is not turn[1].verdict]
     for before, night in turns:
         in_force = night is turns[-1][1] and night.verdict is verdict.verdict
+        past = (broke or {}).get(night.plan_id) if night.verdict in BROKEN else None
+        told = _of_card(card, verdict) if in_force and card else _of_night(past, device.name) if past else None
         yield _turn(
             device,
             (before.verdict, night.verdict),
@@ -91,6 +149,7 @@ def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, 
             night.date,
             f"Nightly {one_line(night.plan_id, 80)}. " + (_in_force(verdict, night.date) if in_force else ""),
             pages.get(night.plan_id),
+            told,
         )
     if last is not None and last.verdict is not verdict.verdict:
         # Paused, or silent for too long: that happened after the newest night, and no night tells of it.
@@ -104,17 +163,51 @@ def _in_force(verdict: DeviceVerdict, date: datetime) -> str:
     return one_line(verdict.reason) + (f". Broken since {day(verdict.since)}" if older and verdict.since else "")
 
 
+def _of_card(card: Card, verdict: DeviceVerdict) -> Evidence:
+    failing = [change for change in verdict.changes if change.change in FAILING and not change.known]
+    failing = [change for change in failing if change.change in NEW_FAILURES] or failing
+    commits = card.cluster.commits if card.cluster else None
+    pytorch = (one_line(commits, 60), web_address(card.cluster.commits_url)) if card.cluster and commits else None
+    return Evidence(
+        tests=tuple(one_line(change.id, 200) for change in failing[:NAMED]),
+        more_tests=len(failing[NAMED:]),
+        ranges=_ranges(pytorch, card.plugin),
+        commands=card.commands,
+    )
+
+
+def _of_night(found: NightFailure, device: str) -> Evidence | None:
+    """What a nightly's page tells of the device; None where it is about another one."""
+    if found.device != device:
+        return None
+    ranges = ((item.text, item.address) if item else None for item in (found.pytorch, found.plugin))
+    return Evidence(tests=(), more_tests=0, ranges=_ranges(*ranges), commands=found.commands)
+
+
+def _ranges(
+    pytorch: tuple[str, str | None] | None, plugin: tuple[str, str | None] | None
+) -> tuple[tuple[str, str, str | None], ...]:
+    return tuple((whose, *item) for whose, item in (("PyTorch", pytorch), ("Plugin", plugin)) if item)
+
+
 def _turn(
-    device: Device, turn: tuple[VerdictName, VerdictName], plan_id: str, at: datetime, text: str, page: str | None
+    device: Device,
+    turn: tuple[VerdictName, VerdictName],
+    plan_id: str,
+    at: datetime,
+    text: str,
+    page: str | None,
+    evidence: Evidence | None = None,
 ) -> Entry:
     before, after = turn
     return Entry(
-        id=f"{TAG}verdict/{device.name}/{folder_name(plan_id)}/{after.value}",
+        id=f"verdict/{device.name}/{folder_name(plan_id)}/{after.value}",
         updated=at,
         title=f"{one_line(device.display_name, 60)}: {VERDICTS[before].word} → {VERDICTS[after].word}",
         text=text.strip(),
         href=page or device_path(device.name),
         devices=frozenset({device.name}),
+        evidence=evidence,
     )
 
 
@@ -137,7 +230,7 @@ def cluster_entries(
             if cluster.commits is not None and cluster.since.plan_id == plan_id:
                 text += f". PyTorch's commits in between: {one_line(cluster.commits, 100)}"
             yield Entry(
-                id=f"{TAG}failure/{folder_name(name)}/{folder_name(plan_id)}",
+                id=f"failure/{folder_name(name)}/{folder_name(plan_id)}",
                 updated=items[0].since.date,
                 title=f"New failure of {_names([item.device for item in items], devices)}: {one_line(cluster.text)}",
                 text=text,
@@ -158,7 +251,7 @@ def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]
         if item.commits is not None:
             text += f" PyTorch's commits in between: {one_line(item.commits, 100)}"
         yield Entry(
-            id=f"{TAG}predicted/{folder_name(item.since.plan_id)}/{sha256(first.name.encode()).hexdigest()[:12]}",
+            id=f"predicted/{folder_name(item.since.plan_id)}/{sha256(first.name.encode()).hexdigest()[:12]}",
             updated=item.since.date,
             title=f"Predicted break of {_names(names, devices)}: {one_line(first.text, 200)}{more}",
             text=text,
@@ -174,7 +267,7 @@ def accuracy_entries(grown: Mapping[str, Sequence[GrownError]], devices: Mapping
         names = sorted({item.device for error in errors for item in error.devices})
         more = f" and {many(len(errors) - 1, 'other')}" if len(errors) > 1 else ""
         yield Entry(
-            id=f"{TAG}accuracy/{folder_name(plan_id)}",
+            id=f"accuracy/{folder_name(plan_id)}",
             updated=datetime.combine(on.growth.since, time(), timezone.utc),
             title=f"Accuracy worse on {_names(names, devices)}: {first.operator} {first.dtype}{more}",
             text=f"Since nightly {one_line(plan_id, 80)}. On {_names([on.device], devices)} the largest error of "

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ootci.history.parity import Parity
 from ootci.history.tables import TestTable
 from ootci.model.compat import Forecast
 from ootci.model.device import Device
+from ootci.model.plan import Plan
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge, parity_badge, predicted_badge, support_badge, tests_releases
-from .feed import Feed, accuracy_entries, cluster_entries, feed, predicted_entries, verdict_entries
+from .card import Card
+from .feed import Entry, accuracy_entries, cluster_entries, feed, predicted_entries, verdict_entries
 from .page_maker import PageMaker
 from .pages.accuracy import GrownError
 from .pages.api import KINDS, api_schemas
+from .pages.night_failure import NightFailure
 from .pages.published import (
     API,
     API_VERSION,
@@ -37,6 +41,22 @@ from .publish import File
 _UP = "../../"
 
 
+@dataclass(frozen=True)
+class News:
+    """What feeds tell of broken devices.
+
+    Attributes:
+        cards: the card of each device's page.
+        broke: by nightly, the failure that its page is about.
+        plans: every nightly, oldest first.
+
+    """
+
+    cards: Mapping[str, Card | None]
+    broke: Mapping[str, NightFailure]
+    plans: Sequence[Plan]
+
+
 def machine_files(
     maker: PageMaker,
     tests: TestTable,
@@ -44,6 +64,7 @@ def machine_files(
     parity: Mapping[str, Parity],
     support: Mapping[str, Sequence[SupportCell]],
     grown: Mapping[str, Sequence[GrownError]],
+    news: News,
 ) -> Iterator[File]:
     """Every file that is made for programs.
 
@@ -53,6 +74,7 @@ def machine_files(
         parity: how many of PyTorch's own tests pass, by device that runs them.
         support: what is known of each device on each torch, newest first.
         grown: by nightly, the errors of operators that grew on it.
+        news: what feeds tell besides.
 
     """
     verdicts, pages = maker.verdicts, maker.runs
@@ -74,9 +96,9 @@ def machine_files(
         for file, shown in badges.items():
             yield maker.show(f"badge/{file}.svg", "badge.svg", badge=shown)
             yield f"badge/{file}.json", shown.endpoint()
-        entries += verdict_entries(device, maker.judged[name], pages[name])
-        yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
-    yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
+        entries += verdict_entries(device, maker.judged[name], pages[name], news.cards[name], news.broke)
+        yield _feed(maker, f"d/{name}/feed.xml", device, entries, news)
+    yield _feed(maker, "feed.xml", None, entries, news)
     yield f"{API}/verdicts.json", f"{verdicts.model_dump_json()}\n".encode()
     path, gate = api_file("gate.json", _gate(verdicts))
     yield path, gate
@@ -155,5 +177,6 @@ def _gate(verdicts: Verdicts) -> GateFile:
     )
 
 
-def _feed(maker: PageMaker, path: str, made: Feed) -> File:
+def _feed(maker: PageMaker, path: str, device: Device | None, entries: Sequence[Entry], news: News) -> File:
+    made = feed(device, entries, maker.verdicts.judged_at, news.plans, maker.canonical(""))
     return maker.show(path, "feed.xml", feed=made, path=path)

@@ -8,7 +8,7 @@ from ootci.history.gc import ACCURACY_RUNS, MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
 from ootci.model.device import LONGEST_RANGE
 
-from .feed import ENTRIES
+from .feed import NIGHTS as FEED_NIGHTS
 from .page_maker import PageMaker
 from .pages.runs import RECENT_NIGHTS
 from .publish import File
@@ -24,7 +24,7 @@ def method_page(maker: PageMaker) -> File:
         gate=maker.verdicts.gate_record,
         verdict_looks={name.value: status for name, status in VERDICTS.items()},
         outcome_looks={name.value: status for name, status in OUTCOMES.items()},
-        feed_entries=ENTRIES,
+        feed_nights=FEED_NIGHTS,
         lately=LATELY,
         turns=TURNS,
         sample=SAMPLE,

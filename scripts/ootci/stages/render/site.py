@@ -25,12 +25,13 @@ from ootci.model.verdict import DeviceVerdict, OtherTorchVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
 from .badge import tests_releases
+from .card import Card
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .facts import age_when_taken
 from .front import front_grid, front_page, front_rows, groups_of, main_clusters
 from .link_pictures import link_pictures
 from .links import cluster_path, device_path
-from .machines import machine_files
+from .machines import News, machine_files
 from .method import method_page
 from .page_maker import PageMaker, in_the_page
 from .pages.accuracy import (
@@ -149,6 +150,7 @@ class _Pages:
         known["is_first_run"] = found.is_first_run
         self._pages = PageMaker(self._looks / "templates", registry, verdicts, address, **known)
         self._ages: dict[str, str] = {}
+        self._cards: dict[str, Card | None] = {}
         self._flaky: list[FlakyFile] = []
         self._lives: list[DeviceLives] = []
         self._named: list[DeviceFailures] = []
@@ -186,7 +188,8 @@ class _Pages:
         yield from self._others(worse)
         parity = {name: found.newest for name, found in self._parity.items()}
         clusters = self._clusters.names
-        yield from machine_files(self._pages, self._history.tests, clusters, parity, self._support, grown)
+        news = News(self._cards, broke, plans)
+        yield from machine_files(self._pages, self._history.tests, clusters, parity, self._support, grown, news)
         vendored = (path for path in (self._looks / VENDOR).iterdir() if path.suffix in (".js", ".woff2"))
         for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
@@ -230,6 +233,7 @@ class _Pages:
             found.of(name) if found else None,
         )
         self._clusters.read(shown)
+        self._cards[name] = shown.card
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = self._lately(name, nights) if pages else None

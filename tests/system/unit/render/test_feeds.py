@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from unit.render.hostile import EVIL, LONG
+from unit.render.pages import parse, read
 from unit.render.sample import NOW, Sample
 from unit.render.sample_predicted import COMPILE_ERROR
 from unit.render.sample_runs import FIRST_NIGHT, plan_id
@@ -19,7 +20,8 @@ from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
 from ootci.model.verdict import Night, VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render
-from ootci.stages.render.feed import ENTRIES, cluster_entries, feed, predicted_entries, verdict_entries
+from ootci.stages.render.feed import cluster_entries, feed, predicted_entries, tag, verdict_entries
+from ootci.stages.render.pages.night_failure import CommitRange, NightFailure
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 TAG_URI = re.compile(r"tag:[a-z0-9.-]+,\d{4}:[A-Za-z0-9._~!$&'()*+,;=:@/?%-]+")
@@ -94,7 +96,6 @@ def test_every_feed_and_entry_has_what_the_standard_demands(sites: tuple[Path, .
         for path, root in found.items():
             assert root.tag == f"{ATOM}feed"
             entries = root.findall(f"{ATOM}entry")
-            assert len(entries) <= ENTRIES
             entries_seen += len(entries)
             author = root.find(f"{ATOM}author")
             assert author is not None
@@ -178,7 +179,8 @@ def test_failures_that_began_together_are_one_entry_of_the_night_on_which_they_d
     assert "abc1234" not in found[1].text
     mended = list(cluster_entries([cluster(("cobalt", 9), ("dune", 13))], devices, ()))
     assert {entry.id for entry in mended} == {entry.id for entry in found}
-    assert [entry.id for entry in feed(devices["cobalt"], found, NOW).entries] == [found[1].id]
+    shown = feed(devices["cobalt"], found, NOW, sampled.history.plans(), None)
+    assert [entry.id for entry in shown.entries] == [found[1].id]
 
 
 def test_an_entry_of_failures_leads_to_their_page_for_good(sampled: Sample, site: Path) -> None:
@@ -204,17 +206,77 @@ def test_failures_that_somebody_expects_are_no_news(sampled: Sample, cause: Caus
     assert list(cluster_entries([cluster(("borealis", 13), cause=cause)], devices, ())) == []
 
 
-def test_the_newest_entries_are_kept(sampled: Sample) -> None:
+def test_entries_of_the_newest_30_nights_are_kept(sampled: Sample) -> None:
     device, verdict = sampled.registry[1].device, sampled.verdicts.devices[1]
     names = (VerdictName.OK, VerdictName.FAILING)
     nights = tuple(
         Night(plan_id=f"night-{number}", date=FIRST_NIGHT + timedelta(days=number), verdict=names[number % 2])
         for number in range(200)
     )
+    plan = sampled.history.plans()[0]
+    plans = [plan.model_copy(update={"created_at": night.date}) for night in nights]
     grown = verdict.model_copy(update={"history": nights, "verdict": nights[-1].verdict})
-    shown = feed(device, list(verdict_entries(device, grown, {})), NOW)
-    assert len(shown.entries) == ENTRIES
-    assert shown.entries[0].updated == shown.updated == nights[-1].date
+    shown = feed(device, list(verdict_entries(device, grown, {})), NOW, plans, None)
+    assert [entry.updated for entry in shown.entries] == [night.date for night in nights[:-31:-1]]
+    assert shown.updated == nights[-1].date
+
+
+def test_two_sites_have_no_id_in_common() -> None:
+    tags = [
+        tag(None),
+        tag("https://example.org/"),
+        tag("https://example.org/tests/"),
+        tag("https://example.org:80/a b/"),
+    ]
+    assert tags[1:] == [
+        "tag:example.org,2026:",
+        "tag:example.org,2026:tests/",
+        "tag:example.org,2026:a%20b/",
+    ]
+    assert len({*tags}) == 4
+
+
+def test_a_broken_device_s_entry_names_its_tests_the_commits_and_the_command(site: Path) -> None:
+    """What the card of its page has, so that a reader of the feed need not open it."""
+    page = read(site / "d/borealis/index.html")
+    newest = feeds(site)[site / "d/borealis/feed.xml"].find(f"{ATOM}entry")
+    assert newest is not None
+    assert "REGRESSED" in only(newest, "title")
+    told = parse(only(newest, "content"))
+    assert told.one("pre").text == page.find("pre", class_="command")[0].text
+    assert [item.text for item in told.find("code")] == [
+        "integration/test_views.py::test_expand",
+        "integration/test_views.py::test_transpose",
+        "abc1234...def5678",
+    ]
+    compare = told.one("a").attributes["href"]
+    assert compare in [link.attributes["href"] for link in page.find("a")]
+
+
+def test_an_entry_of_a_past_night_has_what_the_nightly_s_page_has(sampled: Sample) -> None:
+    devices = {item.device.name: item.device for item in sampled.registry}
+    device, verdict = devices["borealis"], sampled.verdicts.devices[1]
+    history = (*verdict.history[:-1], verdict.history[-1].model_copy(update={"plan_id": "now"}))
+    verdict = verdict.model_copy(update={"verdict": VerdictName.OK, "history": history})
+    found = NightFailure(
+        is_new=True,
+        devices=("borealis", "cobalt"),
+        error=None,
+        device="borealis",
+        first_bad=mark(13),
+        last_good=mark(12),
+        pytorch=CommitRange(text="a...b", address="https://example.org/a...b"),
+        plugin=None,
+        commands=("make nightly DEVICE=borealis",),
+    )
+    *_, night = verdict_entries(device, verdict, {}, None, {"now": found})
+    assert night.title.endswith("REGRESSED → OK")
+    *_, night, _ = verdict_entries(device, verdict, {}, None, {"now": found})
+    assert night.evidence is not None
+    assert night.evidence.ranges == (("PyTorch", "a...b", "https://example.org/a...b"),)
+    assert night.evidence.commands == found.commands
+    *_, other, _ = verdict_entries(device, verdict, {}, None, {"now": found.model_copy(update={"device": "cobalt"})})
+    assert other.evidence is None
 
 
 def test_pages_name_their_feeds(site: Path) -> None:

@@ -54,10 +54,19 @@ def test_pages_name_their_own_address_where_it_is_known(addressed_site: Path) ->
 
 
 @pytest.mark.parametrize("name", ["feed.xml", "d/borealis/feed.xml"])
-def test_links_of_a_feed_are_absolute_where_the_address_is_known(site: Path, addressed_site: Path, name: str) -> None:
-    base = "{http://www.w3.org/XML/1998/namespace}base"
-    for folder, address in ((site, None), (addressed_site, ADDRESS + name)):
-        assert ElementTree.parse(folder / name).getroot().get(base) == address  # noqa: S314 - written by the code under test
+def test_links_and_ids_of_a_feed_are_the_site_s_where_its_address_is_known(addressed_site: Path, name: str) -> None:
+    atom = "{http://www.w3.org/2005/Atom}"
+    root = ElementTree.parse(addressed_site / name).getroot()  # noqa: S314 - written by the code under test
+    links, ids = (
+        [link.get("href", "") for link in root.iter(f"{atom}link")],
+        [item.text or "" for item in root.iter(f"{atom}id")],
+    )
+    assert links[0] == ADDRESS + name
+    assert len(links) > 3
+    for href in links:
+        assert href.startswith(ADDRESS)
+        assert (addressed_site / href.removeprefix(ADDRESS)).is_file()
+    assert all(item.startswith("tag:example.github.io,2026:tests/") for item in ids)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ from urllib.parse import urlencode
 
 from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
-from ootci.model.device import Device
+from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel, TorchRequest, full_commit
 from ootci.model.verdict import BROKEN, DeviceVerdict
 from ootci.model.words import many
 
+from .facts import file_of, is_here
 from .failures import reproduce
 from .links import cluster_path, web_address
 from .status import VERDICTS
@@ -45,7 +46,7 @@ class Card:
         part: those of the device that reproduces it.
         first_bad: the first night of those failures.
         plugin: its commits or versions, and the page that lists them; None where they are not known.
-        commands: what reproduces it, in a checkout of this repository.
+        commands: what reproduces it, in a checkout of the repository that has the device file.
         bisect: the command that finds the first bad nightly; None where no test of ours shows it.
         issue: an address that opens an issue with the text filled in; None where nobody is named.
         where: who receives the issue: PyTorch or the vendor.
@@ -65,7 +66,7 @@ class Card:
 
 
 def card(
-    device: Device, verdict: DeviceVerdict, run: Run | None, cluster: Cluster | None, address: str | None
+    item: RegisteredDevice, verdict: DeviceVerdict, run: Run | None, cluster: Cluster | None, address: str | None
 ) -> Card | None:
     """The card of a device; None where it is not broken.
 
@@ -77,7 +78,8 @@ def card(
     """
     if verdict.verdict not in BROKEN:
         return None
-    part = next((item for item in cluster.devices if item.device == device.name), None) if cluster else None
+    device = item.device
+    part = next((part for part in cluster.devices if part.device == device.name), None) if cluster else None
     return Card(
         headline=_headline(verdict),
         again=_again(run) if run else None,
@@ -85,7 +87,7 @@ def card(
         part=part,
         first_bad=part.since if part else None,
         plugin=_plugin(device, part) if part else None,
-        commands=commands(device, verdict.torch_request, run.plugin if run else None, part.first if part else ()),
+        commands=commands(item, verdict.torch_request, run.plugin if run else None, part.first if part else ()),
         bisect=bisect_command((part,)) if part else None,
         issue=_issue(device, cluster, address) if cluster else None,
         where="PyTorch" if cluster is None or cluster.cause in UPSTREAM else "the vendor",
@@ -95,7 +97,7 @@ def card(
 def cluster_card(
     cluster: Cluster,
     part: ClusterDevice,
-    device: Device,
+    item: RegisteredDevice,
     request: TorchRequest | None,
     plugin: PluginBuild | None,
     address: str | None,
@@ -115,10 +117,10 @@ def cluster_card(
         cluster=cluster,
         part=part,
         first_bad=cluster.since,
-        plugin=_plugin(device, part),
-        commands=commands(device, request, plugin, part.first),
+        plugin=_plugin(item.device, part),
+        commands=commands(item, request, plugin, part.first),
         bisect=bisect_command((part,)),
-        issue=_issue(device, cluster, address),
+        issue=_issue(item.device, cluster, address),
         where="PyTorch" if cluster.cause in UPSTREAM else "the vendor",
     )
 
@@ -198,19 +200,39 @@ def plugin_range(device: Device, before: Mark | None, after: Mark) -> tuple[str,
 
 
 def commands(
-    device: Device, request: TorchRequest | None, plugin: PluginBuild | None, failed: Iterable[str]
+    item: RegisteredDevice,
+    request: TorchRequest | None = None,
+    plugin: PluginBuild | None = None,
+    failed: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """Commands that make the same environment, and run the first test of ours of those that failed in it."""
-    pinned = {"TORCH": _torch(request) if request else None, "PLUGIN": _version(device, plugin) if plugin else None}
-    words = [f"{name}={shlex.quote(value)}" for name, value in pinned.items() if value]
-    first = " ".join(["make nightly", f"DEVICE={device.name}", *words])
-    tests = (reproduce(test, device.name) for test in failed)
+    """Commands that make the same environment, and run the first test of ours of those that failed in it.
+
+    They are for the repository that has the device file. Without a checkout of ours there is no `make` and no folder of
+    tests, so that the one command of the tool is all.
+
+    Args:
+        request: the torch to pin.
+        plugin: the plugin to pin.
+        failed: ids of the tests.
+
+    """
+    device = item.device
+    pinned = {"torch": _torch(request) if request else None, "plugin": _version(device, plugin) if plugin else None}
+    options = {name: shlex.quote(value) for name, value in pinned.items() if value}
+    if is_here(item):
+        words = ["make nightly", f"DEVICE={device.name}", *(f"{name.upper()}={options[name]}" for name in options)]
+    else:
+        words = ["ootci nightly", shlex.quote(file_of(item)), *(f"--{name} {options[name]}" for name in options)]
+    # A plugin beside its device file has the commit of the checkout.
+    commit = full_commit(plugin.commit) if plugin and device.plugin.path is not None else None
+    first = f"git checkout {commit} && " * bool(commit) + " ".join(words)
+    tests = (reproduce(test, device.name, device.environment) for test in (failed if is_here(item) else ()))
     again = next((command for command in tests if command), None)
     return (first, again) if again else (first,)
 
 
 def _version(device: Device, plugin: PluginBuild) -> str | None:
-    """The option for the same plugin; None where there is none: one beside its device file is the checkout's."""
+    """The option for the same plugin; None where there is none."""
     if device.plugin.package is not None:
         return plugin.version if _VERSION.fullmatch(plugin.version or "") else None
     return full_commit(plugin.commit) if device.plugin.git is not None else None

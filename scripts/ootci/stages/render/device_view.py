@@ -9,12 +9,12 @@ from ootci.history.nights import attempts_by_nightly
 from ootci.history.stored import StoredRun
 from ootci.model.cluster import Cluster
 from ootci.model.compat import DevicePrediction
-from ootci.model.device import BadRange, Device, bad_range
+from ootci.model.device import BadRange, Device, RegisteredDevice, bad_range
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict
 
-from .card import Card, card
+from .card import Card, card, commands
 from .changes import ChangeGroup, change_groups
 from .links import RUNS, device_path, folder_name
 from .nights import NightsOf, night_grid
@@ -68,6 +68,8 @@ class DevicePage:
     """What a device's page shows besides its device file and its verdict.
 
     Attributes:
+        item: the device and its file.
+        again: the command that tests it.
         run: the run that the verdict was derived from; None where there is none, as is ``page``.
         hrefs: by nightly, the page of its run, relative to the device's.
         window: the last ``NIGHTS`` nights that concerned the device.
@@ -76,7 +78,8 @@ class DevicePage:
 
     """
 
-    device: Device
+    item: RegisteredDevice
+    again: str
     verdict: DeviceVerdict
     run: RunView | None
     page: RunPage | None
@@ -88,6 +91,11 @@ class DevicePage:
     earlier_attempts: tuple[RunPage, ...]
     last_report: RunPage | None
     predicted: DevicePrediction | None
+
+    @property
+    def device(self) -> Device:
+        """The device."""
+        return self.item.device
 
 
 def run_pages(runs: Sequence[StoredRun]) -> tuple[RunPage, ...]:
@@ -117,7 +125,7 @@ def judged_page(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | N
 
 
 def device_page(
-    device: Device,
+    item: RegisteredDevice,
     verdict: DeviceVerdict,
     pages: Sequence[RunPage],
     run: Run | None,
@@ -135,14 +143,15 @@ def device_page(
         address: where the site is published, if that is known.
 
     """
-    page = judged_page(pages, verdict)
+    device, page = item.device, judged_page(pages, verdict)
     ranges = (bad_range(device.bad_ranges, night.date) for night in verdict.history)
     # Without anything before it, no test of a run is new or changed.
     changed = () if verdict.is_first else verdict.changes
     hrefs = {plan_id: counting.below for plan_id, counting in by_nightly(pages).items()}
     grid = night_grid((night.plan_id, night.date) for night in verdict.history[-NIGHTS:])
     return DevicePage(
-        device=device,
+        item=item,
+        again=commands(item)[0],
         verdict=verdict,
         run=run_view(run, page.stored, plan, changed, page.unsettled, claims=verdict.unsupported)
         if run and page
@@ -150,7 +159,7 @@ def device_page(
         page=page,
         hrefs=hrefs,
         window=grid.row(verdict, hrefs, device.bad_ranges),
-        card=card(device, verdict, run, cluster, address),
+        card=card(item, verdict, run, cluster, address),
         changes=change_groups(changed),
         bad_ranges=tuple(dict.fromkeys(filter(None, ranges))),
         earlier_attempts=tuple(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ootci.model.device import Device, Plugin
+from ootci.adapters.annotation import CALLER
+from ootci.model.device import DEFAULT_FOLDER, Device, RegisteredDevice
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest, full_commit
 from ootci.model.words import duration
@@ -114,8 +115,19 @@ def run_files(run: Run) -> tuple[Fact, ...]:
     return tuple(Fact(label, one_line(name), kept, code=True) for label, name in files if name)
 
 
-def device_facts(device: Device) -> tuple[Fact, ...]:
+def is_here(item: RegisteredDevice) -> bool:
+    """Whether a device file is in this repository's folder of them, and not in its vendor's."""
+    return item.path.parent == DEFAULT_FOLDER
+
+
+def file_of(item: RegisteredDevice) -> str:
+    """The path of a device file in its repository, as it was given."""
+    return item.path.as_posix().removeprefix(CALLER)
+
+
+def device_facts(item: RegisteredDevice) -> tuple[Fact, ...]:
     """The device file's settings of how the device is tested."""
+    device = item.device
     wanted = device.torch.release if device.torch.channel.value == "release" and device.torch.release else None
     suites = ", ".join(suite.name + ("" if suite.required else " (advisory)") for suite in device.suites)
     facts = [
@@ -123,7 +135,7 @@ def device_facts(device: Device) -> tuple[Fact, ...]:
         Fact("variant", device.torch.variant, code=True),
         _optional("also, weekly", ", ".join(other.value for other in device.torch.also)),
         Fact("plugin", device.plugin.distribution, code=True),
-        plugin_source(device.plugin),
+        plugin_source(item),
         *_place(device),
         Fact("devices", str(device.check.devices)),
         Fact("suites", suites),
@@ -169,12 +181,15 @@ def contacts(device: Device) -> tuple[Fact, ...]:
     return (*people, *(link for link in links if link is not None))
 
 
-def plugin_source(plugin: Plugin) -> Fact:
+def plugin_source(item: RegisteredDevice) -> Fact:
     """Where the plugin comes from."""
+    plugin = item.device.plugin
     if plugin.git is not None:
         return Fact("source", f"{_bare(plugin.git.url)} at {plugin.git.ref}", web_address(plugin.git.url))
     if plugin.path is not None:
-        return Fact("source", f"devices/{plugin.path} in this repository")
+        folder = (item.path.parent / plugin.path).as_posix().removeprefix(CALLER)
+        where = "in this repository" if is_here(item) else f"in the repository of {file_of(item)}"
+        return Fact("source", f"{folder} {where}" if folder != "." else f"top of the repository of {file_of(item)}")
     return Fact("source", f"package {plugin.package}")
 
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
+from types import MappingProxyType
 
 from ootci.history.normalise import normalise
 from ootci.history.signature import signature_of
@@ -118,11 +119,18 @@ def _said(text: str | None, device: str) -> list[str]:
     return [normalise(line, device) for line in (text or "").splitlines()]
 
 
-def reproduce(test_id: str, device: str) -> str | None:
+def reproduce(test_id: str, device: str, environment: Mapping[str, str] = MappingProxyType({})) -> str | None:
     """The command that runs one test again, in a checkout in which the device's nightly ran; None for a suite that a
     vendor brings.
+
+    Args:
+        environment: the variables that the device file sets.
+
     """
     if test_id.partition("/")[0] not in OURS:
         return None
     test, name = shlex.quote(f"tests/device/{one_line(test_id)}"), shlex.quote(device)
-    return f".ootci/envs/{name}/bin/python -m pytest {test} --device {name}"
+    venv = f".ootci/envs/{name}"
+    values = {key: shlex.quote(value.replace("{venv}", venv)) for key, value in environment.items()}
+    variables = "".join(f"{key}={value} " for key, value in values.items())
+    return f"{variables}{venv}/bin/python -m pytest {test} --device {name}"

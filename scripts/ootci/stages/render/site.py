@@ -169,7 +169,7 @@ class _Pages:
     def files(self) -> Iterator[File]:
         """Every file of the site."""
         for item in self._registry:
-            yield from self._device(item.device, self._pages.judged[item.device.name])
+            yield from self._device(item, self._pages.judged[item.device.name])
         plans = self._nightlies
         self._builds = builds_of(self._plans, self._reports_of)
         names = Names(self._named, plans, self._clusters.names, self._builds)
@@ -194,7 +194,8 @@ class _Pages:
         for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
-    def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
+    def _device(self, item: RegisteredDevice, verdict: DeviceVerdict) -> Iterator[File]:
+        device = item.device
         name = device.name
         pages, nights = self._runs(device, verdict)
         counting = by_nightly(pages)
@@ -220,10 +221,10 @@ class _Pages:
                 self._ages[name] = age
         found = self._verdicts.predicted
         own = (judged.run, judged.path) if judged is not None else None
-        others = [(item, self._run_of(item)) for item in self._verdicts.also if item.device == name]
+        others = [(other, self._run_of(other)) for other in self._verdicts.also if other.device == name]
         support = self._support[name] = support_of(device, verdict, own, others, found.of(name) if found else None)
         shown = device_page(
-            device,
+            item,
             verdict,
             pages,
             run,

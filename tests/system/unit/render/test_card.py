@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import DeviceVerdict, VerdictName
-from ootci.stages.render.card import Card, card
+from ootci.stages.render.card import Card, card, commands
+from ootci.stages.render.facts import plugin_source
 
 NIGHT = datetime(2026, 11, 20, tzinfo=timezone.utc)
 TEST = "integration/test_x.py::test_y"
@@ -41,7 +43,7 @@ def made(
         signature=CLUSTERS[0].signature, plan_id="b", cause=cause, reason="why", devices=(part,), since=part.since
     )
     found = DeviceVerdict(device="dev", verdict=verdict, reason="x", new_failures=1, torch_request=request)
-    return card(a_device("dev").device, found, None, cluster, None)
+    return card(a_device("dev"), found, None, cluster, None)
 
 
 def request(channel: Channel, version: str | None) -> TorchRequest:
@@ -81,18 +83,49 @@ def test_the_commands_ask_for_the_same_torch_and_run_the_first_test(
         ({"git": {"url": "u"}}, "1.0", f"{'a' * 40}-dirty", ""),
         ({"package": "torch-dev"}, "1.0.dev3+cpu", None, " PLUGIN=1.0.dev3+cpu"),
         ({"package": "torch-dev"}, "1$(shell touch gone)", None, ""),
-        ({"path": "."}, "1.0", "a" * 40, ""),
+        ({"path": "."}, "1.0", f"{'a' * 40}-dirty", ""),
     ],
 )
 def test_the_commands_ask_for_the_same_plugin(
     source: dict[str, Any], version: str, commit: str | None, pinned: str
 ) -> None:
-    tested = a_device("dev", plugin={"distribution": "torch-dev", **source}).device
+    tested = a_device("dev", plugin={"distribution": "torch-dev", **source})
     found = DeviceVerdict(device="dev", verdict=VerdictName.REGRESSED, reason="x")
     plugin = PluginBuild(package="torch-dev", version=version, source="s", commit=commit)
     made_of = card(tested, found, run().model_copy(update={"plugin": plugin}), None, None)
     assert made_of is not None
     assert made_of.commands == (f"make nightly DEVICE=dev{pinned}",)
+
+
+@pytest.mark.parametrize(
+    ("path", "command", "tests"),
+    [
+        ("devices/dev.yaml", "make nightly DEVICE=dev TORCH=2.13.0", 1),
+        ("dev.yaml", "ootci nightly dev.yaml --torch 2.13.0", 0),
+        # As device.yml checks out the repository that calls it.
+        ("caller/ci/a device.yaml", "ootci nightly 'ci/a device.yaml' --torch 2.13.0", 0),
+    ],
+)
+def test_the_commands_are_for_the_repository_that_has_the_device_file(path: str, command: str, tests: int) -> None:
+    """The plugin beside the file is that of a commit of this repository; elsewhere there is no make, and no tests/."""
+    item = a_device("dev", plugin={"distribution": "torch-dev", "path": "."}).model_copy(update={"path": Path(path)})
+    plugin = PluginBuild(package="torch-dev", version="1.0", source="s", commit="a" * 40)
+    found = commands(item, request(Channel.RELEASE, "2.13.0"), plugin, [TEST])
+    assert found[0] == f"git checkout {'a' * 40} && {command}"
+    assert len(found[1:]) == tests
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("devices/dev.yaml", "devices in this repository"),
+        ("dev.yaml", "top of the repository of dev.yaml"),
+        ("caller/ci/dev.yaml", "ci in the repository of ci/dev.yaml"),
+    ],
+)
+def test_the_plugin_s_folder_is_in_the_repository_that_has_the_device_file(path: str, source: str) -> None:
+    item = a_device("dev", plugin={"distribution": "torch-dev", "path": "."}).model_copy(update={"path": Path(path)})
+    assert plugin_source(item).value == source
 
 
 def test_the_plugin_s_commits_and_else_its_versions_are_named() -> None:

@@ -74,6 +74,12 @@ def test_there_is_no_command_for_a_test_of_a_vendors_suite(test: str) -> None:
     assert reproduce(test, "openreg") is None
 
 
+def test_the_command_has_the_variables_of_the_device_file() -> None:
+    environment = {"SDK": "/opt/a b", "LD_LIBRARY_PATH": "{venv}/lib"}
+    said = reproduce("smoke/test_x.py::test_y", "dev", environment) or ""
+    assert said.startswith("SDK='/opt/a b' LD_LIBRARY_PATH=.ootci/envs/dev/lib .ootci/envs/dev/bin/python -m pytest ")
+
+
 KINDS = {
     "b": VerdictName.FAILING,
     "o": VerdictName.OK,

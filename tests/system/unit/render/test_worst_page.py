@@ -171,7 +171,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     alike: Mapping[str, tuple[int, str | None]] = {"x": (9, f"c/{'x' * 12}/index.html")}
     place = f"t/integration/{'x' * 80}/index.html#{'x' * 40}"
     judged = worst_verdict(verdict, evil, text)
-    shown = device_page(device, judged, pages, evil, plan)
+    shown = device_page(item.model_copy(update={"device": device}), judged, pages, evil, plan)
     coverage = device_coverage(None, None)
     environment = templates(dashboard_folder() / "templates")
     environment.globals.update(

@@ -54,7 +54,7 @@ class Clusters:
             for item in registry
             if item.device.tier is Tier.REFERENCE and item.device.name in found
         ]
-        self._devices = {item.device.name: item.device for item in registry}
+        self._devices = {item.device.name: item for item in registry}
         self._requests = {item.device: item.torch_request for item in verdicts.devices}
         self._plugins: dict[str, PluginBuild] = {}
         # By device, and by test or stage: where its pages show what it reported, and the text.

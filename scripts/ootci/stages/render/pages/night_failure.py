@@ -50,7 +50,7 @@ class NightFailure(Record):
     plugin: CommitRange | None
     """What changed of its plugin between these nights; null where nothing is known to have changed."""
     commands: tuple[str, ...]
-    """What reproduces it, in a checkout of this repository on a machine that has the device."""
+    """What reproduces it, in a checkout of the repository that has its device file, on its machine."""
 
 
 def night_failures(
@@ -82,16 +82,18 @@ def night_failures(
             for plan_id, (_, broken) in chosen.items()
         }
     )
-    devices = {item.device.name: item.device for item in registry}
+    devices = {item.device.name: item for item in registry}
     failures = {}
     for plan_id, (is_new, broken) in chosen.items():
         error, failed = errors.get(plan_id, (None, {}))
-        name = min(failed or broken, key=lambda name: (devices[name].tier is not Tier.REFERENCE, broken.index(name)))
+        name = min(
+            failed or broken, key=lambda name: (devices[name].device.tier is not Tier.REFERENCE, broken.index(name))
+        )
         first, good = streaks[plan_id][name]
         told = reports.get(name, {})
         bad, last_good = _mark(first.plan_id, first.date, told), _mark(good.plan_id, good.date, told) if good else None
         builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
-        pytorch, plugin = short_range(*builds), plugin_range(devices[name], last_good, bad)
+        pytorch, plugin = short_range(*builds), plugin_range(devices[name].device, last_good, bad)
         report = told.get(plan_id)
         tests = failed[name].first if failed else ()
         failures[plan_id] = NightFailure(

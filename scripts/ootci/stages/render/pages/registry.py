@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ootci.model.device import Cadence, Device, RegisteredDevice
+from ootci.model.device import Cadence, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import Channel
@@ -99,15 +99,12 @@ def registry_page(maker: PageMaker, newest: Plan | None) -> Iterator[File]:
 def registry_file(registry: Sequence[RegisteredDevice], newest: Plan | None) -> RegistryFile:
     """Every device file; the address of the newest nightly's workflow run names their repository."""
     found = _RUN_OF_GITHUB.match(web_address(newest.trigger.url) or "") if newest else None
-    devices = (
-        _entry(item.device, f"{item.path.parent.name}/{item.path.name}", found[1] if found else None)
-        for item in registry
-    )
+    devices = (_entry(item, "/".join(item.path.parts[-2:]), found[1] if found else None) for item in registry)
     return RegistryFile(page=f"{_TOP}devices/index.html", devices=tuple(devices))
 
 
-def _entry(device: Device, path: str, repository: str | None) -> RegistryEntry:
-    source = plugin_source(device.plugin)
+def _entry(item: RegisteredDevice, path: str, repository: str | None) -> RegistryEntry:
+    device, source = item.device, plugin_source(item)
     return RegistryEntry(
         **RegisteredEntry.of(device),
         file=path,

@@ -1,0 +1,111 @@
+"""The commands of a broken device's page, run as they are printed: they make the same torch and plugin fail again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import Ran, Tool, run_command, with_smoke_only
+from e2e.packages import list_wheels, serve
+from misbehaving import stub_torch_wheel, write_device, write_suites
+from repositories import git, repository
+from torch_wheels import torch_variables
+from unit.render.pages import Element, read
+
+pytestmark = pytest.mark.long
+
+FAILED_ON, NEWER = (datetime.now(timezone.utc).date() - timedelta(days=days) for days in (2, 1))
+"""The days of two nightlies."""
+
+
+def _printed(page: Element) -> str:
+    (card,) = page.find("section", class_="card")
+    return "".join(map(str, card.find("pre", class_="command")[0].one("code").children))
+
+
+def _paste(text: str, folder: Path, env: Mapping[str, str]) -> Ran:
+    return run_command(["bash", "-c", text], folder, env, timeout=3000)
+
+
+def _run(folder: Path, device: str) -> dict[str, Any]:
+    found = json.loads((folder / ".ootci" / "runs" / device / "run.json").read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def _version(day: date) -> str:
+    return f"2.15.0.dev{day:%Y%m%d}+cpu"
+
+
+def _commit(file: Path, text: str) -> str:
+    """Commit a file's new text, and nothing that runs left beside it; gives the commit."""
+    file.write_text(text, encoding="utf-8")
+    git(file.parent, "commit", "--quiet", "--message=a change", str(file))
+    return git(file.parent, "rev-parse", "HEAD")
+
+
+def _clone(origin: Path, folder: Path) -> Path:
+    git(origin.parent, "clone", "--quiet", str(origin), str(folder))
+    return folder
+
+
+def test_in_the_vendor_s_repository(tmp_path: Path, ootci: Tool, tool_python: Path) -> None:
+    vendor, suites = tmp_path / "vendor", write_suites(tmp_path / "suites")
+    file = write_device(vendor, "theirs", "fails")
+    broken = repository(vendor)
+    torch = tmp_path / "index" / "nightly" / "cpu" / "torch"
+    wheels = [stub_torch_wheel(torch, _version(FAILED_ON))]
+    list_wheels(wheels)
+    with serve(tmp_path / "index") as index:
+        ootci("nightly", file.name, "--suites", str(suites), cwd=vendor, env=index)
+        page = read(vendor / "site" / "d" / "theirs" / "index.html")
+        assert "theirs in the repository of theirs.yaml" in page.text
+        printed = _printed(page)
+        assert printed == f"git checkout {broken} && ootci nightly theirs.yaml --torch nightly@{FAILED_ON}"
+        # Since then the plugin was mended, and there is another nightly.
+        _commit(file, file.read_text(encoding="utf-8").replace("BEHAVIOUR: fails", "BEHAVIOUR: passes"))
+        list_wheels([*wheels, stub_torch_wheel(torch, _version(NEWER))])
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        script = f'#!/bin/sh\nexec "{tool_python}" -m ootci "$@" --suites "{suites}"\n'
+        (programs / "ootci").write_text(script, encoding="utf-8")
+        (programs / "ootci").chmod(0o755)
+        again = _clone(vendor, tmp_path / "again")
+        _paste(printed, again, {**index, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"})
+    first, second = _run(vendor, "theirs"), _run(again, "theirs")
+    assert second["torch"]["version"] == first["torch"]["version"] == _version(FAILED_ON)
+    assert second["plugin"]["commit"] == first["plugin"]["commit"] == broken
+    outcomes = [{item["id"]: item["outcome"] for item in run["outcomes"]} for run in (first, second)]
+    assert outcomes[0] == outcomes[1]
+    assert "failed" in outcomes[0].values()
+
+
+@pytest.mark.deep
+@pytest.mark.torch
+def test_in_a_fresh_checkout(checkout: Path, shared: Path, tmp_path: Path) -> None:
+    ours = _clone(checkout, tmp_path / "ours")
+    file = ours / "devices" / "openreg.yaml"
+    sound = with_smoke_only(file.read_text(encoding="utf-8"))
+    _commit(file, sound)
+    with torch_variables(shared / "torch-index") as variables:
+        env = {"PYTHON": sys.executable, **variables}
+        run_command(["make", "nightly"], ours, env, timeout=3000)
+        faulty = sound.replace("  OPENREG_DEVICE_COUNT", "  OPENREG_FAULT: wrong-result\n  OPENREG_DEVICE_COUNT")
+        broken = _commit(file, faulty)
+        run_command(["make", "nightly"], ours, env, timeout=3000)
+        printed = _printed(read(ours / "site" / "d" / "openreg" / "index.html"))
+        assert printed.startswith(f"git checkout {broken} && make nightly DEVICE=openreg TORCH=")
+        _commit(file, sound)
+        again = _clone(ours, tmp_path / "again")
+        pasted = _paste(printed, again, env)
+    first, second = _run(ours, "openreg"), _run(again, "openreg")
+    assert second["torch"] == first["torch"]
+    assert second["plugin"]["commit"] == first["plugin"]["commit"] == broken
+    # The second line runs the first of the failing tests alone, with the fault that the device file switches on.
+    assert "1 failed" in pasted.out, pasted.out + pasted.err

@@ -146,6 +146,8 @@ class _Pages:
         self._places = Places(history.tests)
         self._clusters = found = Clusters(registry, verdicts)
         self._main = main_clusters(verdicts)
+        shown = groups_of(front_rows(registry, verdicts, front_grid(verdicts, {})))
+        self._order = [row.device.name for group in shown for row in group.rows]
         known |= {"place": self._places.of, "alike": found.alike, "control": found.control}
         known["is_first_run"] = found.is_first_run
         self._pages = PageMaker(self._looks / "templates", registry, verdicts, address, **known)
@@ -241,8 +243,10 @@ class _Pages:
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests else None
         errors = self._errors(device, nights)
+        number = self._order.index(name)
+        beside = {"before": self._order[:number][-1:], "after": self._order[number + 1 :][:1]}
         values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
-        yield self._pages.show(device_path(name), "device.html", page=shown, accuracy=errors, **values)
+        yield self._pages.show(device_path(name), "device.html", page=shown, accuracy=errors, **values, **beside)
         yield from device_accuracy_page(self._pages, errors)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)

@@ -30,6 +30,19 @@ def test_every_device_has_a_page_with_verdict_contacts_and_the_command(site: Pat
     assert f"make nightly DEVICE={name}" in page.text
 
 
+def test_a_device_leads_to_those_before_and_after_it_on_the_front_page(site: Path) -> None:
+    front = read(site / "index.html").one("main")
+    listed = [item.attributes["id"] for item in front.find(class_="row") if "id" in item.attributes]
+    assert len(listed) == len(DEVICES)
+    for name, before, after in zip(listed, [None, *listed], [*listed[1:], None], strict=False):
+        page = device(site, name)
+        found = {rel: [link.attributes["href"] for link in page.find("a", rel=rel)] for rel in ("prev", "next")}
+        assert found == {
+            "prev": [f"../{before}/index.html"] if before else [],
+            "next": [f"../{after}/index.html"] if after else [],
+        }
+
+
 def test_failures_have_their_text_and_the_command_that_reproduces_them(site: Path) -> None:
     page = device(site, "borealis")
     failures = page.find("details", class_="failure")

@@ -64,9 +64,8 @@ def build_command(
     folders: Folders,
 ) -> None:
     """Create DEVICE's environment, install torch and build the plugin; writes build.json."""
-    workspace = folders.workspace
+    item, workspace, progress = folders.device(device), folders.workspace, Progress()
     plan = read(Plan, workspace.plan)
-    item, progress = folders.device(device), Progress()
     device = item.device.name
     run = plan.run_of(device)
     _require_sources(item, handed_to, handed)

@@ -189,6 +189,8 @@ def _of_nightly(
     folders: Folders, only: tuple[str, ...], overrides: dict[str, str], torch: str | None, *, cancelled: bool
 ) -> tuple[Gate, dict[str, str]]:
     """The answer, and the verdict of each device."""
+    for name in only:
+        find_device(folders.registry(), name)
     verdicts = read(Verdicts, folders.workspace.verdicts)
     gate, found = verdicts.gate, {item.device: item.verdict.value for item in verdicts.devices}
     doubt = gate.doubt
@@ -197,11 +199,8 @@ def _of_nightly(
     if cancelled and only and all(found.get(name) in _SILENT for name in only):
         doubt = "the device's job was cancelled, or ran out of time"
     if only or overrides or torch or doubt:
-        registry = folders.registry()
-        for name in only:
-            find_device(registry, name)
         gate = decide(
-            registry,
+            folders.registry(),
             verdicts.devices,
             verdicts.clusters,
             planned_at=verdicts.planned_at,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 
 import click
@@ -86,7 +85,7 @@ def plan_command(
                 Progress(),
                 chosen=chosen,
                 torch=torch,
-                proposed=partial(proposed, pull_request, payload) if pull_request else None,
+                proposed=proposed(pull_request, payload) if pull_request else None,
                 if_due=if_due,
             )
         except NotDue as reason:

@@ -15,7 +15,7 @@ from ootci.adapters.terminal import Progress
 from ootci.errors import BadOption, BisectionChanged, DeviceAbsent, IndexUnreachable, TorchMissing
 from ootci.flows.context import clock
 from ootci.flows.held_plugin import holding_commit, holding_plugin
-from ootci.flows.nightly_index import NightlyIndex
+from ootci.flows.nightly_index import NightlyIndex, require_nightly
 from ootci.history.bisection import commit_to_hold, conclude, ends_of, next_nightly, run_id, steps_left
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
@@ -201,12 +201,15 @@ def begin(
     """Begin a search between two nightlies, as they are given or else as the history knows them.
 
     Raises:
-        BadOption: the device runs no suite of that test.
+        BadOption: the device runs no suite of that test, or a nightly is none.
         IndexUnreachable, NightlyMissing: see :class:`NightlyIndex`.
         NothingToBisect: the history does not say which nightlies are the ends.
 
     """
     item = with_one_suite(item, test_id)
+    for text, option in ((good, "--good"), (bad, "--bad")):
+        if text:
+            require_nightly(text, option)
     index = NightlyIndex.of(item.device)
     first = index.find(good, "--good") if good else None
     last = index.find(bad, "--bad") if bad else None

@@ -32,7 +32,7 @@ from ootci.stages.compat import (
     source_check,
     without_findings,
 )
-from ootci.stages.plan import night_before, resolve
+from ootci.stages.plan import night_before, require_torch, resolve
 
 SECONDS = 900.0
 """Time for downloading one wheel."""
@@ -87,7 +87,7 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
     """The plugins that a command names: devices, or paths of wheels.
 
     Raises:
-        BadOption: none was named.
+        BadOption: none was named, or there is no such wheel.
         NoSuchDevice: there is no such device.
 
     """
@@ -95,9 +95,13 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
         return tuple(map(_target, folders.registry()))
     if not names:
         raise BadOption("no plugin was named", where="ootci compat", fix="name devices or wheels, or give --all")
-    return tuple(
-        Target(name, wheel=Path(name)) if name.endswith(".whl") else _target(folders.device(name)) for name in names
-    )
+    return tuple(_of_wheel(Path(name)) if name.endswith(".whl") else _target(folders.device(name)) for name in names)
+
+
+def _of_wheel(wheel: Path) -> Target:
+    if not wheel.is_file():
+        raise BadOption("there is no such wheel", where=str(wheel), fix="give a plugin's wheel, or a device")
+    return Target(str(wheel), wheel=wheel)
 
 
 def _target(item: RegisteredDevice) -> Target:
@@ -144,10 +148,14 @@ def compat(question: Question, folders: Folders, progress: Progress) -> tuple[Co
     """Predict what each torch breaks; the errors are about plugins that cannot be checked.
 
     Raises:
+        BadOption, TorchWheelMissing: what is named is no torch; nothing was looked for.
         WheelRefused: a torch is refused, or the one plugin that was named.
         TorchMissing, IndexUnreachable: a torch or a plugin cannot be downloaded.
 
     """
+    for wanted in (*question.torches, question.baseline):
+        if isinstance(wanted, str):
+            require_torch(wanted, "--between" if question.baseline else "--torch")
     with contextlib.closing(_Torches(folders.workspace.torch_wheels, progress)) as torches:
         return _answer(question, torches, folders, progress)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from ootci.adapters import torch_index
 from ootci.adapters.torch_index import IndexProblem
-from ootci.errors import IndexUnreachable, NightlyMissing
+from ootci.errors import BadOption, IndexUnreachable, NightlyMissing
 from ootci.model.device import Device
 
 
@@ -79,6 +80,20 @@ class NightlyIndex:
         # An index may hold a version in several builds, of which the device tests one.
         builds = (good.local, bad.local)
         return tuple(str(item) for item in self.versions if good <= item <= bad and item.local in builds)
+
+
+def require_nightly(text: str, option: str) -> None:
+    """Refuse what names no nightly; no index is asked.
+
+    Raises:
+        BadOption: it is neither a version nor a date.
+
+    """
+    with contextlib.suppress(InvalidVersion):
+        Version(text)
+        return
+    fix = "give a version such as 2.15.0.dev20261121, or a date such as 20261121"
+    raise BadOption(f"`{text}` is no nightly", where=option, fix=fix)
 
 
 def _comparisons(text: str) -> tuple[Callable[[Version], bool], Callable[[Version], bool]]:

@@ -12,11 +12,11 @@ from ootci.adapters.terminal import Progress
 from ootci.errors import OotciError, PlanMisdated
 from ootci.flows.context import CLOCKS, Folders, attempt_number, clock, run_url
 from ootci.history.store import History
-from ootci.model.device import RegisteredDevice
+from ootci.model.device import RegisteredDevice, find_device
 from ootci.model.plan import LOCAL, SCHEDULE, Plan, Trigger
 from ootci.model.record import read, utc_text, write
 from ootci.model.torch_build import TorchRequest
-from ootci.stages.plan import Proposed, due, plan, with_built, with_nightly
+from ootci.stages.plan import Proposed, due, plan, require_torch, with_built, with_nightly
 
 
 def make_plan(
@@ -39,14 +39,20 @@ def make_plan(
         if_due: the plan of the last scheduled nightly, or where it will be; None plans whatever was before.
 
     Raises:
+        NoSuchDevice, BadOption, TorchWheelMissing: ``chosen`` or ``torch`` is refused before anything is looked for.
         NotDue: there is no new nightly since that one; nothing is written.
 
     """
     trigger, suffix = _github_trigger()
+    chosen = [name for name in chosen if name]
+    for name in chosen:
+        find_device(registry, name)
+    if torch and not proposed:
+        require_torch(torch)
     with progress.step("plan: looking for torch"):
         planned = plan(
             registry,
-            chosen=[name for name in chosen if name],
+            chosen=chosen,
             torch=torch or None,
             installed=installed,
             also=also,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ootci.adapters import git
@@ -16,23 +18,24 @@ DELIVERED = "delivered"
 REPOSITORY = "pytorch/pytorch"
 
 
-def proposed(text: str, payload: Path | None) -> Proposed:
-    """The value of ``--pull-request``: a number, or ``delivered``.
+def proposed(text: str, payload: Path | None) -> Callable[[], Proposed]:
+    """The value of ``--pull-request``, a number or ``delivered``, as a function that looks it up.
+
+    The function raises PullRequestMissing where there is no such pull request or it cannot be merged, and
+    PyTorchUnreachable where PyTorch's repository cannot be asked.
 
     Raises:
         BadOption: it is neither a number nor ``delivered``, or nothing was delivered.
         DeliveryInvalid: what was delivered is no pull request and no push.
-        PullRequestMissing: there is no such pull request, or it cannot be merged.
-        PyTorchUnreachable: PyTorch's repository cannot be asked.
 
     """
     if text == DELIVERED:
-        return _of_delivery(delivered(payload))
+        return partial(_of_delivery, delivered(payload))
     if not re.fullmatch(r"[1-9]\d{0,8}", text):
         raise BadOption(
             f"`{text}` is no pull request", where="--pull-request", fix=f"give a number such as 4711, or {DELIVERED}"
         )
-    return _numbered(int(text))
+    return partial(_numbered, int(text))
 
 
 def delivered(payload: Path | None) -> Delivery:

@@ -3,6 +3,16 @@
 from .due import NotDue, due
 from .nights import night_before
 from .stage import Proposed, plan
-from .torch_choice import resolve, with_built, with_nightly
+from .torch_choice import require_torch, resolve, with_built, with_nightly
 
-__all__ = ["NotDue", "Proposed", "due", "night_before", "plan", "resolve", "with_built", "with_nightly"]
+__all__ = [
+    "NotDue",
+    "Proposed",
+    "due",
+    "night_before",
+    "plan",
+    "require_torch",
+    "resolve",
+    "with_built",
+    "with_nightly",
+]

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from ootci.errors import BadOption
 from ootci.history.nights import failing_before
 from ootci.history.store import History
-from ootci.model.device import Cadence, Device, RegisteredDevice, Torch, find_device, on_other_torches
+from ootci.model.device import Cadence, Device, RegisteredDevice, Torch, on_other_torches
 from ootci.model.plan import LOCAL, NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger
 from ootci.model.torch_build import TorchRequest
 
@@ -59,7 +59,7 @@ def plan(
     """Decide which devices run on which torch.
 
     Args:
-        chosen: names of the devices to run; empty means all that are not paused.
+        chosen: names of registered devices to run; empty means all that are not paused.
         torch: ``nightly``, a version, or a path of a wheel, for all devices; None leaves it to the device files. Of
             what is proposed it can only be a wheel.
         installed: the torch of an environment that is there already; ``torch`` and the device files are not asked.
@@ -72,13 +72,10 @@ def plan(
         say: called with each fallback.
 
     Raises:
-        NoSuchDevice: a chosen name is not registered.
         BadOption, TorchWheelMissing, TorchMissing, IndexUnreachable: ``torch`` or ``suffix`` cannot be used or had.
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
-    for name in chosen:
-        find_device(tuple(registry), name)
     now = now.astimezone(timezone.utc)
     plan_id = f"{now:%Y%m%d}-{_checked(suffix) or f'{now:%H%M%S}'}"
     is_asked = any((chosen, torch, installed, proposed, trigger.event == LOCAL))

@@ -20,6 +20,10 @@ from ootci.model.torch_build import Channel, OtherTorch, TorchRequest, TorchSour
 from .nights import newest_night, night_asked_for, version_asked_for
 from .releases import OPTION, WantedBuild, previous_release, release_asked_for, release_of_device_file
 
+_WORDS = frozenset((Channel.NIGHTLY.value, *(other.value for other in OtherTorch)))
+_NIGHT = f"{Channel.NIGHTLY.value}@"
+_WHEEL = "give the path of a torch wheel, for example torch-2.13.0-cp311-cp311-linux_x86_64.whl"
+
 
 def resolve(wanted: str | None, settings: Torch, today: date | None = None, python: str | None = None) -> TorchRequest:
     """The exact torch for a request.
@@ -41,6 +45,8 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
         IndexUnreachable: it is not known whether there is.
 
     """
+    if wanted is not None:
+        require_torch(wanted)
     build = WantedBuild(settings.variant, python)
     if wanted is None and settings.channel is Channel.RELEASE:
         return release_of_device_file(
@@ -52,21 +58,41 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
         return release_of_device_file(wanted, Channel.RELEASE, None, build)
     if wanted == OtherTorch.PREVIOUS_RELEASE.value:
         return previous_release(build)
-    if wanted.endswith(".whl") or "/" in wanted:
+    if _is_wheel(wanted):
         return _from_wheel(Path(wanted), build)
-    name, at, night = wanted.partition("@")
-    if at and name == Channel.NIGHTLY.value:
-        return night_asked_for(wanted, _date(night), build, today)
+    if wanted.startswith(_NIGHT):
+        return night_asked_for(wanted, _date(wanted.removeprefix(_NIGHT)), build, today)
     version = version_of(wanted)
-    if version is None or not re.fullmatch(r"[0-9][0-9A-Za-z.+]*", wanted):
+    return (version_asked_for if version and version.is_devrelease else release_asked_for)(wanted, build)
+
+
+def require_torch(wanted: str, option: str = OPTION) -> None:
+    """Refuse what names no torch; no index is asked.
+
+    Raises:
+        BadOption: it is no channel, no night, no version and no path of a wheel.
+        TorchWheelMissing: the wheel does not exist.
+
+    """
+    if _is_wheel(wanted):
+        _require_file(Path(wanted))
+    elif wanted.startswith(_NIGHT):
+        _date(wanted.removeprefix(_NIGHT))
+    elif wanted not in _WORDS and not (version_of(wanted) and re.fullmatch(r"[0-9][0-9A-Za-z.+]*", wanted)):
         raise BadOption(
             f"`{wanted}` is not a torch",
-            where=OPTION,
+            where=option,
             fix="give nightly, nightly@2026-11-20, release, a version such as 2.13.0, or the path of a .whl",
         )
-    if version.is_devrelease:
-        return version_asked_for(wanted, build)
-    return release_asked_for(wanted, build)
+
+
+def _is_wheel(wanted: str) -> bool:
+    return wanted.endswith(".whl") or "/" in wanted
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise TorchWheelMissing("there is no such wheel", where=str(path), fix=_WHEEL)
 
 
 def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
@@ -96,9 +122,8 @@ def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
 
 
 def _from_wheel(path: Path, build: WantedBuild | None = None) -> TorchRequest:
-    where, fix = str(path), "give the path of a torch wheel, for example torch-2.13.0-cp311-cp311-linux_x86_64.whl"
-    if not path.is_file():
-        raise TorchWheelMissing("there is no such wheel", where=where, fix=fix)
+    where, fix = str(path), _WHEEL
+    _require_file(path)
     try:
         project, version, _, tags = parse_wheel_filename(path.name)
     except InvalidWheelFilename as error:

@@ -251,7 +251,7 @@ PROVOCATIONS: dict[str, Provocation] = {
     "TORCH-002": _called("plan", "--torch", "gone.whl"),
     "TORCH-003": _called(*ENDS),
     "WHEEL-001": _written(
-        "torch-2.15.0-py3-none-any.whl", "x", "compat", "x.whl", "--torch", "torch-2.15.0-py3-none-any.whl"
+        "torch-2.15.0-py3-none-any.whl", "x", "compat", "dev", "--torch", "torch-2.15.0-py3-none-any.whl"
     ),
     "TORCH-004": _called("torch", "build", "--ref", "main", "--remote", "file:///nowhere"),
     "BIS-001": _bisecting("bisect", "dev", TEST),

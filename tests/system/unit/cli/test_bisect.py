@@ -81,7 +81,7 @@ def _ends(number: int) -> tuple[str, ...]:
             "dev20261104+cpu",
         ),
         (("--good", "20261101", "--bad", "2.15.0.dev20261109"), "BIS-002: the index has no nightly", "dev20261107+cpu"),
-        (("--good", "20261101", "--bad", "what"), "BIS-002: the index has no nightly `what`", "--bad; the nearest"),
+        (("--good", "20261101", "--bad", "what"), "CLI-001: `what` is no nightly", "such as 20261121"),
         (
             ("--good", "20261104", "--bad", "20261104"),
             "BIS-002: the good nightly 2.15.0.dev20261104+cpu is not",

@@ -174,7 +174,7 @@ def test_an_index_that_does_not_answer_does_not_keep_others_from_being_read(
             ("compat", "x.whl", "--torch", "a.whl", "--between", "a.whl", "b.whl"),
             "error CLI-001: --between and --torch",
         ),
-        (("compat", "x.whl", "--torch", "torch-1.0-py3-none-any.whl"), "error WHEEL-001"),
+        (("compat", "x.whl", "--torch", "torch-1.0-py3-none-any.whl"), "error CLI-001: there is no such wheel"),
         (("compat", "nobody"), "error DEV-008"),
         (("compat", "dev", "--planned"), "error CLI-001: the plan names plugins and torch"),
     ],

@@ -90,6 +90,38 @@ def test_input_that_is_missing_or_wrong_is_told_in_three_parts(
     assert "Traceback" not in ran.err
 
 
+TEST = "smoke/test_x.py::test_it"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(("plan", "--device", name) for name in ("nobody", "nobody.yaml")),
+        *((command, "nobody") for command in ("nightly", "compat", "build", "test", "collect")),
+        ("bisect", "nobody", TEST),
+        ("gate", "--device", "nobody"),
+        *(("plan", "--torch", torch) for torch in ("2..1", "gone.whl", "nightly@monday")),
+        *(("nightly", "dev", "--torch", torch) for torch in ("2..1", "gone.whl", "nightly@monday")),
+        *(("compat", "dev", "--torch", torch) for torch in ("2..1", "gone.whl", "nightly@monday")),
+        ("compat", "dev", "--between", "2.13.0", "2..1"),
+        ("compat", "gone.whl"),
+        ("bisect", "dev", TEST, "--good", "monday"),
+        ("bisect", "dev", TEST, "--bad", "2026-11-20"),
+        ("plan", "--pull-request", "monday"),
+        ("plan", "--pull-request", "delivered"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_the_one_thing_that_is_told_before_anything_is_looked_for(
+    ootci: Tool, folder: Path, arguments: Sequence[str]
+) -> None:
+    """No line of progress comes before it, and no index is asked, which would be another error: none answers."""
+    ran = ootci(*arguments, cwd=folder, env=OFFLINE)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error "), ran.err
+    assert len(ran.err.splitlines()) == 3
+
+
 @pytest.mark.parametrize("arguments", [("plan", "--work", "file/x"), ("plan", "--github-output", "gone/output")])
 def test_a_machine_that_refuses_is_infrastructure(ootci: Tool, folder: Path, arguments: Sequence[str]) -> None:
     (folder / "file").write_text("x", encoding="utf-8")

@@ -23,6 +23,8 @@ HINDERING = frozenset({"pull_request", "update", "required_status_checks", "requ
 """Rules with which a nightly cannot push to it."""
 CHECKS = frozenset({"fast", "openreg", "workflows", "browser"})
 """Jobs of `ci.yml` that decide whether a change is merged."""
+OTHERS_ACTION = "pypa/gh-action-pypi-publish"
+"""The one action of a workflow that is not GitHub's own."""
 OPTIONAL = "optional"
 
 
@@ -124,6 +126,10 @@ def _actions(settings: GithubSettings) -> Step:
     if allowed == "selected":
         chosen = settings.one("/actions/permissions/selected-actions") or {}
         allowed = "all" if chosen.get("github_owned_allowed") is True else "local_only"
+        patterns = chosen.get("patterns_allowed")
+        names = [str(one).partition("@")[0] for one in patterns] if isinstance(patterns, list) else []
+        if allowed == "all" and not any(fnmatchcase(OTHERS_ACTION, name) for name in names):
+            return _open(f"{OTHERS_ACTION} of release.yml is not allowed; allow it")
     if allowed == "local_only":
         return _open("actions of GitHub's own are not allowed; allow them")
     return _done("on") if allowed == "all" else _unclear(f"unknown policy {allowed}")
@@ -194,10 +200,17 @@ def _environment(repository: GithubRepository, settings: GithubSettings) -> Step
     kinds = {_within(rule, "type") for rule in rules} if isinstance(rules, list) else set()
     if "required_reviewers" not in kinds:
         return _open("it has no reviewers; add some")
-    if _within(found.get("deployment_branch_policy"), "custom_branch_policies") is True:
+    policy, allowed = found.get("deployment_branch_policy"), list[dict[str, object]]()
+    if policy is None:
+        return _done("with reviewers")
+    if _within(policy, "custom_branch_policies") is True:
         allowed = settings.listed("/environments/release/deployment-branch-policies", "branch_policies")
-        if not any(fnmatchcase(repository.default_branch, str(one.get("name"))) for one in allowed):
-            return _open(f"releases are started on {repository.default_branch}, which may not use it; allow it")
+    # Tags are none of the protected branches that the other policy allows.
+    branch = repository.default_branch
+    for kind, name, what in (("branch", branch, f"on {branch}"), ("tag", "v1.2.3", "by tags v*")):
+        patterns = [str(one.get("name")) for one in allowed if one.get("type", "branch") == kind]
+        if not any(fnmatchcase(name, pattern) for pattern in patterns):
+            return _open(f"releases are started {what}, which may not use it; allow it")
     return _done("with reviewers")
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from fake_settings import NEEDS
 
-from ootci.flows.setup import CHECKS, SCHEDULED
+from ootci.flows.setup import CHECKS, OTHERS_ACTION, SCHEDULED
 from ootci.model.setting import SETTINGS, Kind, of_kind
 
 ROOT = Path(__file__).parents[3]
@@ -98,10 +98,33 @@ def test_the_guide_says_what_each_job_means_when_it_is_red() -> None:
     assert sorted(re.findall(r"^\| `([\w.-]+)` \| `([\w-]+)` \|", section, re.M)) == sorted(jobs)
 
 
+def _shown(path: Path) -> set[str]:
+    """The names under which GitHub shows a workflow's jobs: those of a called workflow come after the caller's."""
+    found = set()
+    for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
+        name = "NAME" if "device" in job["name"] and "{{" in job["name"] else job["name"]
+        called = job.get("uses")
+        found |= {f"{name} / {inner}" for inner in _shown(ROOT / called)} if called else {name}
+    return found
+
+
+def test_the_guide_tells_how_github_shows_jobs_that_call_a_workflow() -> None:
+    callers = [path for path in WORKFLOWS if path.parent.name == "workflows" and path.parent.parent.name == ".github"]
+    shown = {name for path in callers if not path.name.startswith("_") for name in _shown(path)}
+    said = set(re.findall(r"`([\w-]+(?: / [\w-]+)+)`", GUIDE))
+    assert said <= shown
+    assert {name.partition(" / ")[0] for name in said} == {name.partition(" / ")[0] for name in shown if " / " in name}
+
+
 def test_the_guide_names_every_setting_of_the_repository() -> None:
     for setting in SETTINGS:
         if setting.kind is Kind.VARIABLE or setting.kind is Kind.ENVIRONMENT:
             assert f"`{setting.name}`" in GUIDE, setting.name
+    assert set(re.findall(r"\bOOTCI_\w+", GUIDE)) <= _names(Kind.VARIABLE)
+
+
+def test_the_workflows_that_the_guide_names_are_there() -> None:
+    assert set(re.findall(r"[\w-]+\.yml\b", GUIDE)) <= {path.name for path in WORKFLOWS if ".github" in path.parts}
 
 
 def test_the_check_reads_what_the_guide_sets() -> None:
@@ -117,6 +140,11 @@ def test_schedules_that_github_disables_are_checked_and_the_guide_enables_them()
     scheduled = sorted(name for name, file in parsed.items() if "schedule" in (file.get(True) or ()))
     assert sorted(SCHEDULED) == scheduled
     assert sorted(re.findall(r"^gh workflow enable ([\w.]+) ", GUIDE, re.M)) == scheduled
+
+
+def test_the_check_knows_the_actions_that_are_not_githubs_own() -> None:
+    used = _in_workflows(r"\buses: ([\w-]+/[\w/-]+)@")
+    assert {name for name in used if not name.startswith(("actions/", "example/"))} == {OTHERS_ACTION}
 
 
 def test_the_default_branch_takes_what_ci_has_tested() -> None:

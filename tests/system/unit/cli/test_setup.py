@@ -101,6 +101,21 @@ def test_everything_that_is_set_up_is_done_or_off(ootci: Tool, tmp_path: Path, o
             "environment release",
             "releases are started on main, which may not use it",
         ),
+        (
+            "/environments/release/deployment-branch-policies",
+            [{"name": "*", "type": "branch"}],
+            "environment release",
+            "releases are started by tags v*, which may not use it",
+        ),
+        (
+            "/environments/release",
+            {
+                "protection_rules": [{"type": "required_reviewers"}],
+                "deployment_branch_policy": {"protected_branches": True, "custom_branch_policies": False},
+            },
+            "environment release",
+            "which may not use it",
+        ),
         ("/rules/branches/main", [], "rules for the default branch", "import .github/rulesets/default-branch.json"),
         ("/rules/branches/main", [{"type": "pull_request"}], "rules for the default branch", "without review or tests"),
         (
@@ -192,6 +207,25 @@ def test_what_somebody_else_has_to_allow_cannot_be_told(
     operated.settings["/actions/organization-variables"] = [*others, address]
     found = _checked(ootci, tmp_path, operated)
     assert (found[variable][0], found[step][0]) == ("done", "cannot tell")
+
+
+@pytest.mark.parametrize(
+    ("github", "patterns", "told"),
+    [
+        (True, ["pypa/gh-action-pypi-publish@*"], "on"),
+        (True, ["pypa/*"], "on"),
+        (True, [], "pypa/gh-action-pypi-publish of release.yml is not allowed; allow it"),
+        (False, ["pypa/*"], "actions of GitHub's own are not allowed; allow them"),
+    ],
+)
+def test_of_actions_that_are_allowed_one_by_one_all_are_that_workflows_use(
+    ootci: Tool, tmp_path: Path, operated: FakeSettings, github: bool, patterns: list[str], told: str
+) -> None:
+    operated.settings["/actions/permissions"] = {"enabled": True, "allowed_actions": "selected"}
+    chosen = {"github_owned_allowed": github, "verified_allowed": False, "patterns_allowed": patterns}
+    operated.settings["/actions/permissions/selected-actions"] = chosen
+    state, detail, _ = _checked(ootci, tmp_path, operated, code=0 if told == "on" else 3)["Actions"]
+    assert (state, detail) == ("done" if told == "on" else "not done", told)
 
 
 def test_runners_and_secrets_are_those_that_the_device_files_name(

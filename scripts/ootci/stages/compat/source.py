@@ -8,8 +8,9 @@ from ootci.model.build import Build, StageStatus
 from ootci.model.compat import Forecast, SourceCheck
 
 LONGEST = 300
-_ENVIRONMENT = re.compile(r"^\S*/site-packages/")
-"""The folder of an environment, below which PyTorch's headers are."""
+_FOLDER = re.compile(r"^(?:\S*/site-packages/|\S*/sources/([^/\s]+)/building/\1/|(?:\.\.?/)+)")
+"""What precedes a path of PyTorch's headers or of the plugin's sources: the folder of the environment, that of the copy
+that is built, or the way there from the build's own folder."""
 
 
 def source_check(built: Build, other: Build | None) -> SourceCheck:
@@ -27,7 +28,7 @@ def source_check(built: Build, other: Build | None) -> SourceCheck:
     found = built.stages[1].compile_error
     if found is None:
         return unchecked(_reason(built), commit)
-    place, error = (_ENVIRONMENT.sub("", text)[:LONGEST] for text in found)
+    place, error = (_FOLDER.sub("", text)[:LONGEST] for text in found)
     why, baseline = f"source does not compile: {place}: {error}", other.torch_request.version if other else None
     forecast = Forecast.UNCHECKED
     if other is None:

@@ -78,6 +78,13 @@ def test_a_break_is_an_error_of_the_compiler_that_another_torch_does_not_give(
     assert (found.forecast, found.why, found.commit) == (forecast, why, COMMIT)
 
 
+@pytest.mark.parametrize("folder", ["..", "../..", ".", "/work/building/x/.ootci/compat/sources/dev/building/dev"])
+def test_the_place_is_a_path_in_the_sources_wherever_they_were_built(folder: str) -> None:
+    """With and without a compiler cache, which makes paths relative, and on every machine."""
+    found = source_check(_build(ERROR.replace("a/k.cpp", f"{folder}/a/building/k.cpp")), OLD)
+    assert found.place == "a/building/k.cpp:3"
+
+
 def test_a_source_that_was_not_fetched_tells_why() -> None:
     stages = (
         StageResult(name=StageName.FETCH, status=StageStatus.FAILED, reason="fatal: no such repository"),

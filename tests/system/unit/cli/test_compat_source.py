@@ -185,6 +185,7 @@ def test_only_a_source_that_a_device_file_names_is_compiled(
     path = tmp_path / "devices" / "dev.yaml"
     path.parent.mkdir()
     path.write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    (tmp_path / "x.whl").touch()
     ran = ootci("compat", *arguments, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert error in ran.err

@@ -11,7 +11,7 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import ExpectationReview, ExpectationState, KnownFailureReview, KnownFailureState
 
-from .states import masked, number_with, rows_in, with_outcomes
+from .states import masked, number_with, with_outcomes
 from .stored import StoredRun
 
 NAMED = 5
@@ -148,7 +148,7 @@ def accepted_losses(plan: Plan, run: StoredRun, rows: int) -> int:
     """Those of some tests, by row, whose loss the device file of the night accepts: in words, or with a capability."""
     planned, night, claimed = plan.expected(run.head.device), night_of(plan), _claimed(plan, run)
     entries = [entry for entry in planned.lost_tests if entry.is_valid(night)] if planned is not None else []
-    accepted = [row for row in rows_in(rows) if run.tests[row].capability in claimed] if claimed else []
+    accepted = [row for name in claimed for row in run.tests.by_capability.get(name, ())]
     for entry in entries:
         accepted += [row for test_id, row in run.tests.with_prefix(entry.prefix) if entry.matches(test_id)]
     return rows & number_with(accepted)

@@ -36,7 +36,7 @@ class Losses:
     """
 
     accepted: int = 0
-    lost: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lost: dict[str, frozenset[str]] = field(default_factory=dict)
     expected: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -53,7 +53,7 @@ class Losses:
             by_others = witnesses.accepted(plan, run, suite, others)
             accepted |= by_itself | by_others
             if left_out := others & ~by_others:
-                lost[suite] = tuple(sorted(run.ids(rows_in(left_out))))
+                lost[suite] = frozenset(run.ids(rows_in(left_out)))
         return cls(accepted, lost, expected={suite: baseline.size(run, suite) for suite in lost})
 
     @property
@@ -284,7 +284,7 @@ def _lost_tests(run: StoredRun, losses: Losses) -> Judged | None:
             return Judged(VerdictName.LOST_TESTS, text, stage)
         if lost := losses.lost.get(report.suite):
             text = f"{report.suite}: {len(lost)} of {many(losses.expected[report.suite], 'test')} no longer run"
-            return Judged(VerdictName.LOST_TESTS, f"{text}, first {lost[0]}", stage)
+            return Judged(VerdictName.LOST_TESTS, f"{text}, first {min(lost)}", stage)
     return None
 
 

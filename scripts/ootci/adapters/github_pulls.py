@@ -23,17 +23,15 @@ class GithubPulls:
 
     Args:
         repository: ``owner/name``.
-        author: our login.
 
     Raises:
         GithubUnreachable, GithubRefused: from every method, see the client.
 
     """
 
-    def __init__(self, rest: GithubRest, repository: str, author: str = ACTIONS_BOT) -> None:
+    def __init__(self, rest: GithubRest, repository: str) -> None:
         self._rest = rest
         self._path = f"/repos/{quote(repository)}"
-        self._author = author
 
     def at(self, repository: str, branch: str, commit: str) -> tuple[Pull, ...]:
         """The open pull requests from a branch of a repository, often a fork, whose newest commit is that one."""
@@ -58,7 +56,7 @@ class GithubPulls:
         for item in self._rest.pages(comments, {}):
             text = str(_within(item, "body") or "").replace("\r\n", "\n")
             # Anybody can copy our text, so the author is checked, too.
-            if _within(item, "user", "login") == self._author and text.startswith(marker):
+            if _within(item, "user", "login") == ACTIONS_BOT and text.startswith(marker):
                 if text.strip() == body.strip():
                     return "left as it is"
                 self._rest.change("PATCH", f"{self._path}/issues/comments/{_number(item, 'id')}", {"body": body})

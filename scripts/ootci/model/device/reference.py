@@ -62,9 +62,9 @@ class DeviceKey:
 
 
 @cache
-def device_keys(model: type[Record] = Device) -> tuple[DeviceKey, ...]:
-    """The keys of a device file, or of another file of ``devices/``; each group before its own keys."""
-    schema = model.model_json_schema(schema_generator=Documented)
+def device_keys() -> tuple[DeviceKey, ...]:
+    """The keys of a device file; each group before its own keys."""
+    schema = Device.model_json_schema(schema_generator=Documented)
     return tuple(_keys(schema, schema.get("$defs", {}), ""))
 
 

@@ -38,8 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Declared(read_declared(config.getoption(OPTION))))
     config.pluginmanager.register(RepairedRuns())
     config.pluginmanager.register(Recorder(config), RECORDER)
-    if share := [shards.read_shard(text) for text in config.getoption("--shard")]:
-        config.pluginmanager.register(shards.Shards(share, config.getoption("--events")))
+    config.pluginmanager.register(shards.Shares(config), shards.PLUGIN)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

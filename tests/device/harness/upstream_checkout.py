@@ -13,6 +13,9 @@ ANY = "any"
 TIMEOUT_SECONDS = 30.0
 MARK = b"instantiate_device_type_tests("
 """The call with which a file makes its tests for each device."""
+PER_OPERATOR = b"@ops("
+PER_OPERATOR_TESTS = 1000
+"""About how many tests a method with that decorator makes: one for each operator and dtype."""
 
 
 def check_checkout(tests: Path, wanted: str) -> None:
@@ -49,6 +52,12 @@ def device_generic_files(tests: Path) -> tuple[str, ...]:
     """The files of tests that are made for each device, relative to PyTorch's folder ``test``, in order."""
     found = (path for path in sorted(tests.rglob("test_*.py")) if path.is_file() and is_device_generic(path))
     return tuple(path.relative_to(tests).as_posix() for path in found)
+
+
+def likely_tests(file: Path) -> int:
+    """About how many tests a file makes, by its text; a file that is missing is as small as can be."""
+    text = file.read_bytes() if file.is_file() else b""
+    return 1 + text.count(b"def test_") + PER_OPERATOR_TESTS * text.count(PER_OPERATOR)
 
 
 def _commit(folder: Path) -> str | None:

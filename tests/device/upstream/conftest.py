@@ -10,7 +10,8 @@ import pytest
 from harness.device import CONTROL
 from harness.options import usage_error
 from harness.recorder import Recorder
-from harness.upstream_checkout import check_checkout, device_generic_files, is_device_generic
+from harness.shards import PLUGIN, Shares
+from harness.upstream_checkout import check_checkout, device_generic_files, is_device_generic, likely_tests
 from harness.upstream_config import Config, hand_over, may_declare, problems, read_config
 from harness.upstream_tests import SUITE, Problem, TestFile, prepare
 
@@ -54,11 +55,14 @@ class Checkout(pytest.File):
             yield from self._problems(declared, tests)
         named = self._listed("--upstream-files")
         skipped = self._listed("--upstream-skip")
+        shares = self.config.pluginmanager.get_plugin(PLUGIN)
+        assert isinstance(shares, Shares)
         files = named or device_generic_files(tests)
         if not files:
             raise self.CollectError(f"{tests} has no device-generic test\n  what to do: name PyTorch's folder `test`")
+        mine = shares.files({f"{SUITE}/{file}": likely_tests(tests / file) for file in files})
         for file in dict.fromkeys(files):
-            if file in skipped:
+            if file in skipped or f"{SUITE}/{file}" not in mine:
                 continue
             missing = _missing(tests, file) if named else None
             if only_declared and (missing or not may_declare(declared, tests / file)):

@@ -214,7 +214,7 @@ class Limits(Record):
     suite_minutes: Annotated[int, Field(ge=1, le=720)] = 45
     """Time-out of one suite; what did not run by then is `not_run`."""
     test_seconds: Annotated[int, Field(ge=1, le=7200)] = 300
-    """Time-out of one test."""
+    """Time-out of one test. Collecting a suite, or one file of PyTorch's tests, may take ten minutes."""
     workers: Workers = 1
     """Number of pytest processes that run a suite in parallel on the device's machine, each a share of the tests;
     `auto` is one for each CPU, eight at most. More than one needs a device that several processes may use at once."""

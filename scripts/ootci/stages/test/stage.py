@@ -29,6 +29,8 @@ from .supervisor import Supervisor, supervise
 
 WORKERS = min(CPUS, 8)
 """How many workers a device file's ``auto`` means here: each holds torch in memory."""
+COLLECT_SECONDS = 600.0
+"""Time for collecting a suite, or one file of PyTorch's tests, the largest of which makes half of them."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ class _Stages:
             scratch=scratch,
             suite_seconds=seconds,
             test_seconds=limits.test_seconds,
+            collect_seconds=max(COLLECT_SECONDS, limits.test_seconds),
             deaths_in_a_row=limits.deaths_in_a_row,
             options=(*self._options(suite), *options),
             choice=self.choice,
@@ -200,7 +203,10 @@ def test(
     if bad is not None or build.python is None:
         return _not_run(names, f"{bad.name if bad else 'build'} did not pass")
     environment = Path(build.python).parent.parent
-    variables = device_environment(environment, {**device.environment, "PYTHONDONTWRITEBYTECODE": "1"})
+    # Compiling what a process imports of torch takes seconds. pip has not done it (adapters/python_env.py), and the
+    # environment and the suites may be read-only.
+    bytecode = {"PYTHONPYCACHEPREFIX": str((folder.scratch / "bytecode").resolve()), "PYTHONDONTWRITEBYTECODE": ""}
+    variables = device_environment(environment, {**device.environment, **bytecode})
     known, before = _known(planned, build, clock), frozenset(planned.failing_before or () if planned else ())
     not_retried = frozenset(planned.not_retried if planned else ())
     questions = Questions(device, build.python, folder, suites, variables, progress)

@@ -29,7 +29,8 @@ class SuiteRun:
         events: event log to which its processes append.
         scratch: working directory, empty at first.
         suite_seconds: time-out of the suite.
-        test_seconds: time-out of one test, and of collecting.
+        test_seconds: time-out of one test.
+        collect_seconds: time-out of collecting the tests; in the suite upstream, of importing and collecting one file.
         options: further options of the suites, for each of its processes.
         choice: options that choose tests, for the process that collects the whole suite.
         attempt: which attempt of the tests it is.
@@ -51,6 +52,7 @@ class SuiteRun:
     scratch: Path
     suite_seconds: float
     test_seconds: float
+    collect_seconds: float = 600.0
     options: tuple[str, ...] = ()
     choice: tuple[str, ...] = ()
     attempt: int = 1
@@ -66,7 +68,7 @@ class SuiteRun:
         return self.suite if self.worker == 1 else f"{self.suite}.{self.worker}"
 
     def side_by_side(self, workers: int) -> tuple[SuiteRun, ...]:
-        """The same suite, run by so many workers at once: each has a share of the tests, and files of its own."""
+        """The same suite, run by so many workers at once: each runs a part of the tests and writes its own files."""
         if workers == 1:
             return (self,)
         # Each would start as many threads as there are CPUs.
@@ -77,7 +79,7 @@ class SuiteRun:
                 variables={**threads, **self.variables},
                 events=self.scratch / f"events.{worker}.jsonl",
                 scratch=self.scratch / f"worker.{worker}",
-                choice=(*self.choice, f"--shard={worker}/{workers}"),
+                choice=(*self.choice, f"--worker={worker}/{workers}"),
                 spares=self.spares // workers,
                 poll_seconds=self.poll_seconds / workers,
                 worker=worker,

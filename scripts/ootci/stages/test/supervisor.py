@@ -5,8 +5,8 @@ recorded as crashed; if a test or the suite takes too long, the process dumps it
 recorded as timed out. Another process then runs the remaining tests. After many such ends in a row the device is
 probed; if it does not answer, the remaining tests are not run.
 
-In the suite ``upstream`` the import of a file can end the process, too. All workers then leave the file out, because a
-share of the tests is only the same in all workers if they collect the same files.
+In the suite ``upstream`` the import of a file can end the process, too. All workers then leave the file out, because
+several may share a large one.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class Supervisor:
                 why = "suite"
             elif self.watch.current is not None and now - self.watch.current_since > self.run.test_seconds:
                 why = "test"
-            elif self.watch.current is None and now - self.watch.last_told > self.run.test_seconds:
+            elif self.watch.current is None and now - self.watch.last_told > self._quiet_seconds:
                 why = "collection"
             else:
                 if self.watch.current is not None:
@@ -197,6 +197,11 @@ class Supervisor:
             # What was running ended meanwhile; the test that runs now has its own time.
         return None
 
+    @property
+    def _quiet_seconds(self) -> float:
+        """How long a process may report nothing while no test runs."""
+        return self.run.test_seconds if self.watch.has_listed else self.run.collect_seconds
+
     def _blame(self, test_id: str, finished: Finished, why: str | None) -> None:
         is_import = self.watch.current is None
         seconds = time.monotonic() - self.watch.current_since
@@ -205,9 +210,10 @@ class Supervisor:
             during = "while this file was imported" if is_import else "during this test"
             outcome, message = OutcomeName.CRASHED, f"the process ended {during}: {finished.ending}"
         else:
-            limit = self.run.suite_seconds if why == "suite" else self.run.test_seconds
+            limits = {"suite": self.run.suite_seconds, "test": self.run.test_seconds}
             outcome = OutcomeName.TIMED_OUT
             whose = "import" if is_import else why
+            limit = limits.get(why, self.run.collect_seconds)
             message = f"still running when the {whose}'s {limit:.0f} s were up; the process was ended"
         told = last_lines(test_id, self.watch.collected.get(test_id), self.run)
         text = "\n".join(filter(None, [message, self.stack, told]))

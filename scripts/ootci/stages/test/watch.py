@@ -67,15 +67,13 @@ class Watch:
 
     def read(self) -> None:
         """Read the events appended since the last call."""
-        for line in self.tail.lines():
-            self._copy(line)
+        lines = list(self.tail.lines())
+        if self.copied_to is not None and lines:
+            with self.copied_to.open("ab") as stream:
+                stream.writelines(lines)
+        for line in lines:
             if (event := parse_event(line)) is not None:
                 self._take(event)
-
-    def _copy(self, line: bytes) -> None:
-        if self.copied_to is not None:
-            with self.copied_to.open("ab") as stream:
-                stream.write(line)
 
     def remaining(self) -> list[str]:
         """Collected tests that have no outcome yet, in order."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_suites import SmallSuites
 
-from harness.shards import assign
+from harness.shards import assign, deal
 
 THREE = '''
 def test_one():
@@ -29,19 +31,37 @@ def test_four():
 '''
 
 
-@given(st.sets(st.text("abc[]:/", min_size=1, max_size=9), max_size=60), st.integers(1, 9))
-def test_every_test_is_in_exactly_one_shard_whatever_the_order(ids: set[str], count: int) -> None:
-    found = assign(ids, count)
+NAMES = st.text("abc[]:/", min_size=1, max_size=9)
+
+
+@given(st.sets(NAMES, max_size=60), st.integers(1, 9))
+def test_every_test_is_in_exactly_one_shard_whatever_else_is_collected(names: set[str], count: int) -> None:
+    ids = {f"{file}::{name}" for file in ("a", "b") for name in names}
+    found = assign(ids, lambda _: range(1, count + 1))
     assert set(found) == ids
-    sizes = [list(found.values()).count(index) for index in range(1, count + 1)]
-    assert sum(sizes) == len(ids)
-    assert max(sizes) - min(sizes) <= 1
-    assert assign(sorted(ids, reverse=True), count) == found
+    for file in ("a", "b"):
+        mine = {test: index for test, index in found.items() if test.startswith(f"{file}::")}
+        sizes = [list(mine.values()).count(index) for index in range(1, count + 1)]
+        assert max(sizes) - min(sizes) <= 1
+        assert assign(sorted(mine, reverse=True), lambda _: range(1, count + 1)) == mine
 
 
-def test_neighbors_go_to_different_shards() -> None:
-    ids = [f"ops/test_a.py::test_{i}" for i in range(9)]
-    assert assign(ids, 2) == {test: index % 2 + 1 for index, test in enumerate(ids)}
+def test_neighbors_go_to_different_shards_and_files_begin_with_different_ones() -> None:
+    dealt = assign([f"ops/{file}.py::test_{i}" for file in "abcdef" for i in range(3)], lambda _: (1, 2))
+    turns = {tuple(dealt[f"ops/{file}.py::test_{i}"] for i in range(3)) for file in "abcdef"}
+    assert turns == {(1, 2, 1), (2, 1, 2)}
+
+
+@given(st.dictionaries(NAMES, st.integers(1, 5000), min_size=1, max_size=30), st.integers(1, 9))
+def test_only_a_file_of_more_than_a_fair_share_has_several_workers(sizes: dict[str, int], count: int) -> None:
+    dealt, fair = deal(sizes, count), sum(sizes.values()) / count
+    assert set(dealt) == set(sizes)
+    load = dict.fromkeys(range(1, count + 1), 0.0)
+    for file, workers in dealt.items():
+        assert len(set(workers)) == len(workers) == math.ceil(Fraction(sizes[file] * count, sum(sizes.values())))
+        load |= {worker: load[worker] + sizes[file] / len(workers) for worker in workers}
+    assert max(load.values()) <= 2 * fair + 1e-6
+    assert deal(dict(reversed(sizes.items())), count) == dealt
 
 
 def test_shards_together_are_the_whole_and_each_tells_of_all(suites: SmallSuites) -> None:
@@ -65,7 +85,7 @@ def test_a_shard_that_is_none_is_a_usage_error(suites: SmallSuites, shard: str) 
     suites.write("smoke/test_a.py", THREE)
     session = suites.run(f"--shard={shard}", "smoke")
     assert session.code == pytest.ExitCode.USAGE_ERROR
-    assert "no such shard" in session.err
+    assert "no such share" in session.err
 
 
 def test_a_share_is_of_the_tests_that_were_chosen(suites: SmallSuites) -> None:
@@ -88,6 +108,6 @@ def test_a_share_of_a_share(suites: SmallSuites) -> None:
     seen: list[str] = []
     for outer, inner in ((1, 1), (1, 2), (2, 1), (2, 2)):
         suites.log.unlink(missing_ok=True)
-        session = suites.run(f"--shard={outer}/2", f"--shard={inner}/2", "smoke")
+        session = suites.run(f"--shard={outer}/2", f"--worker={inner}/2", "smoke")
         seen += session.ends()
     assert sorted(seen) == sorted({test["id"] for test in session.of("shard")[0]["tests"]})

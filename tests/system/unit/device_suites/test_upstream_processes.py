@@ -15,6 +15,7 @@ from unit.samples import build, device, night, plan
 
 from ootci.adapters.terminal import Progress
 from ootci.model.workspace import RunFolder
+from ootci.stages.test import stage as stage_test
 from ootci.stages.test import test as run_stages
 
 pytestmark = [pytest.mark.torch, pytest.mark.long]
@@ -24,7 +25,7 @@ def _stages(
     upstream: Upstream, python: str, tmp_path: Path, *, workers: int = 1, seconds: int = 300, **keys: Any
 ) -> tuple[dict[str, str], tuple[dict[str, Any], ...]]:
     """Run the suite under the tool: the outcomes and the events."""
-    run, planned = tmp_path / "run", keys.pop("planned", None)
+    run, planned, choice = tmp_path / "run", keys.pop("planned", None), keys.pop("choice", ())
     run_stages(
         device(
             DEVICE,
@@ -38,6 +39,7 @@ def _stages(
         progress=Progress(quiet=True),
         planned=planned,
         options={"upstream": (f"--upstream-tests={upstream.tests}", f"--upstream-commit={upstream.commit}")},
+        choice=choice,
     )
     events = read_events(run / "events.jsonl")
     return outcomes_of(tuple(event for event in events if event.get("attempt", 1) == 1)), events
@@ -89,6 +91,28 @@ def test_a_crash_costs_its_test_and_a_new_process_imports_what_remains(
     )
 
 
+def test_shares_and_workers_run_each_test_once_and_only_a_large_file_is_imported_by_two_workers(
+    upstream: Upstream, python_with_torch: str, tmp_path: Path
+) -> None:
+    more = "".join(f"    def test_more_{number}(self, device):\n        pass\n\n" for number in range(20))
+    small, large = SMALL.format(body="pass", head=""), SMALL.format(body="os.abort()", head="")
+    upstream.write(test_a=small, test_b=small, test_large=large.replace("    def test_two", f"{more}    def test_two"))
+    files, shares = ["test_a.py", "test_b.py", "test_large.py"], [(f"--shard={index}/2",) for index in (1, 2)]
+    one, events = _stages(upstream, python_with_torch, tmp_path / "1", files=files, choice=shares[0], workers=2)
+    other, _ = _stages(upstream, python_with_torch, tmp_path / "2", files=files, choice=shares[1])
+    names = {"a": ("one", "two"), "b": ("one", "two"), "large": ("one", "two", *(f"more_{at}" for at in range(20)))}
+    whole = {f"test_{file}.py::TestSmall::test_{name}": "passed" for file in names for name in names[file]}
+    whole["test_large.py::TestSmall::test_one"] = "crashed"
+    assert {**one, **other} == whole
+    assert not set(one) & set(other)
+    ends = [event["id"] for event in events if event["event"] == "test_end" and event.get("attempt", 1) == 1]
+    assert len(set(ends)) == len(ends)
+    a, b, both = (imported(events).count(f"{file}::import") for file in files)
+    assert a == b == 1 < both
+    told = {test["id"].removeprefix("upstream/") for event in events for test in event.get("tests", ())}
+    assert {test for test in told if not test.endswith("::import")} == set(whole)
+
+
 BAD_HEADS = {
     "os.abort()": ("crashed", "the process ended while this file was imported: killed by SIGABRT"),
     "os._exit(0)": ("crashed", "the process ended while this file was imported: "),
@@ -105,8 +129,15 @@ BAD_HEADS = {
     ],
 )
 def test_a_file_that_ends_or_hangs_the_importer_costs_that_file(
-    upstream: Upstream, python_with_torch: str, tmp_path: Path, seconds: int, workers: int, heads: tuple[str, ...]
+    upstream: Upstream,
+    python_with_torch: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: int,
+    workers: int,
+    heads: tuple[str, ...],
 ) -> None:
+    monkeypatch.setattr(stage_test, "COLLECT_SECONDS", seconds)
     names = [f"test_{place}" for place in range(len(heads))]
     upstream.write(**{name: SMALL.format(body="pass", head=head) for name, head in zip(names, heads, strict=True)})
     keys = {"files": [f"{name}.py" for name in names], "workers": workers, "seconds": seconds}

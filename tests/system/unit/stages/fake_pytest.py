@@ -77,6 +77,8 @@ for step in scripts[min(number, len(scripts) - 1)]:
             if standing.exists() and len(standing.read_text().splitlines()) >= int(argument):
                 break
             time.sleep(0.01)
+    elif kind == "sleep":
+        time.sleep(float(argument))
     elif kind == "make":
         Path(argument).touch()
     elif kind == "await":

@@ -46,9 +46,9 @@ def test_workers_run_side_by_side_and_one_log_has_what_both_tell(suite: SuiteRun
     assert list(played.end.before_death) == ["a"]
     starts = {worker: Played(suite.scratch / f"worker.{worker}", played.end).starts for worker in (1, 2)}
     assert {worker: len(lines) for worker, lines in starts.items()} == {1: 2, 2: 1}
-    assert [f"--shard={worker}/2" in starts[worker][0] for worker in (1, 2)] == [True, True]
+    assert [f"--worker={worker}/2" in starts[worker][0] for worker in (1, 2)] == [True, True]
     # What died is run on by name, which is no share.
-    assert "--shard" not in starts[1][1]
+    assert "--worker" not in starts[1][1]
 
 
 def test_a_worker_without_a_test_is_no_failure(suite: SuiteRun) -> None:

@@ -262,9 +262,20 @@ def test_a_process_that_runs_no_test_says_how_it_ended(suite: SuiteRun, script: 
 
 
 def test_a_collection_that_hangs_is_ended(suite: SuiteRun) -> None:
-    played = _play(suite, ["hang"], test_seconds=0.4)
+    played = _play(suite, ["hang"], collect_seconds=0.4)
     assert played.end.reason is not None
     assert played.outcomes == {}
+
+
+def test_a_collection_may_take_longer_than_a_test(suite: SuiteRun) -> None:
+    played = _play(
+        suite,
+        ["sleep 2", "collect a b", "start a", "crash"],
+        ["sleep 2", "collect b", "start b", "end b=passed", "finish 0"],
+        test_seconds=1,
+        spares=0,
+    )
+    assert (played.outcomes, played.end.reason) == ({"a": "crashed", "b": "passed"}, None)
 
 
 def test_nothing_collected_is_no_outcome_and_left_to_the_caller(suite: SuiteRun) -> None:

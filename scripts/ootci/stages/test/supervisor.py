@@ -35,11 +35,11 @@ from .worker import Pool, Worker
 STACK_SECONDS = 1.0
 TIME_OUT_WEIGHT = 5
 """A timed-out test counts as so many crashes in a row, because it takes longer."""
-PYTEST_ORDERLY = frozenset({0, 1})
-"""pytest's exit codes that say that the tests ran: all passed, or some failed (pytest documentation, exit codes)."""
+PYTEST_ORDERLY = frozenset({0, 1, 5})
+"""pytest's exit codes that say that the tests ran: all passed, some failed, or there was none (pytest documentation,
+exit codes). A worker has none when the import of its only file ended its process."""
 
 
-PYTEST_NO_TESTS = 5
 T = TypeVar("T")
 Steps = Generator[None, None, T]
 """Work that yields while it waits, so that several can run side by side; returns its result."""
@@ -237,10 +237,9 @@ class Supervisor:
         if self.watch.collect_errors:
             path, message = next(iter(self.watch.collect_errors.items()))
             return f"{len(self.watch.collect_errors)} file(s) could not be collected, first {path}: {message}"
-        if self.watch.exit_status not in PYTEST_ORDERLY and self.watch.collected:
-            return f"pytest ended with exit status {self.watch.exit_status}"
-        if self.watch.exit_status not in (*PYTEST_ORDERLY, PYTEST_NO_TESTS) and not self.watch.collected:
-            return f"pytest ended with exit status {self.watch.exit_status}; {first_error(finished)}"
+        if self.watch.exit_status not in PYTEST_ORDERLY:
+            said = "" if self.watch.collected else f"; {first_error(finished)}"
+            return f"pytest ended with exit status {self.watch.exit_status}{said}"
         if self.watch.collected and (left := len(self._remaining())):
             return f"pytest ended by itself before {left} of {len(self.watch.collected)} tests had run"
         if self.watch.exit_status != finished.exit_code and not finished.timed_out:

@@ -62,9 +62,7 @@ struct DeviceGuardImpl final : c10::impl::DeviceGuardImplInterface {
   c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
   void* getStreamNativeHandle(const c10::Stream stream) const override { return handle_of(stream); }
 
-  c10::DeviceIndex deviceCount() const noexcept override {
-    return static_cast<c10::DeviceIndex>(sim_device_count());
-  }
+  c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
 
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
     existing(index_or_current(device));

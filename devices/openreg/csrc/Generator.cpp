@@ -40,8 +40,8 @@ DeviceGenerator* DeviceGenerator::clone_impl() const {
 const at::Generator& default_generator(c10::DeviceIndex device) {
   static const std::vector<at::Generator>* generators = [] {
     auto* created = new std::vector<at::Generator>();
-    for (int index = 0; index < sim_device_count(); ++index) {
-      created->push_back(at::make_generator<DeviceGenerator>(static_cast<c10::DeviceIndex>(index)));
+    for (c10::DeviceIndex index = 0; index < device_count(); ++index) {
+      created->push_back(at::make_generator<DeviceGenerator>(index));
     }
     return created;
   }();

@@ -15,14 +15,14 @@ namespace {
 
 struct Hooks final : at::PrivateUse1HooksInterface {
   bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return sim_device_count() > 0; }
+  bool isAvailable() const override { return device_count() > 0; }
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
     existing(device);
     return sim_initialized() != 0;
   }
   void init() const override {}
 
-  c10::DeviceIndex deviceCount() const override { return static_cast<c10::DeviceIndex>(sim_device_count()); }
+  c10::DeviceIndex deviceCount() const override { return device_count(); }
   void setCurrentDevice(c10::DeviceIndex device) const override { check(sim_device_set(device)); }
   c10::DeviceIndex getCurrentDevice() const override { return index_or_current(c10::Device(kDeviceType)); }
   c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {

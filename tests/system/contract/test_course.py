@@ -11,6 +11,8 @@ import pytest
 import yaml
 from contract.course_blocks import BLOCK, FENCE, OF_TORCH, PAGES, PATH, PLUGIN, ROOT, excerpt, generate, spans
 
+from ootci.stages.onboard.new_plugin import cpp_plugin
+
 NAMES = [page.name for page in sorted(PAGES.glob("*.md"))]
 SECTIONS = ("What failure looks like", "Tests", "Common mistakes", "In PyTorch's documentation")
 
@@ -74,6 +76,14 @@ def test_every_capability_is_taught() -> None:
         for name in names.split()
     }
     assert taught == {page.stem for page in (ROOT / "docs" / "capabilities").glob("*.md")} - {"README"}
+
+
+def test_every_file_of_the_first_step_that_calls_the_driver_is_listed() -> None:
+    """`ootci plugin new` writes these files, and a vendor replaces the calls."""
+    written = cpp_plugin(PLUGIN, "openreg", step=1)
+    calling = {str(path) for path, text in written.items() if path.parts[0] == "csrc" and re.search(r"\bsim_\w+", text)}
+    section = _text("index.md").partition("## Your driver\n")[2].partition("\n## ")[0]
+    assert calling - set(spans(section)) == set()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -63,13 +63,13 @@ void HostViews::bind(const c10::Storage& host, void* address) {
   pointer = c10::DataPtr(address, pointer.release_context(), deleter, c10::Device(c10::kCPU));
 }
 
-void HostViews::bind_all(const sim_buffer* memory) const {
+void HostViews::bind_all(const Buffer* memory) const {
   for (const Pair& pair : pairs_) {
     if (pair.bytes > 0) bind(pair.host, (memory++)->ptr);
   }
 }
 
-void HostViews::unbind_all(const sim_buffer* memory) const {
+void HostViews::unbind_all(const Buffer* memory) const {
   for (const Pair& pair : pairs_) {
     if (pair.bytes > 0 && pair.host.data() == (memory++)->ptr) bind(pair.host, const_cast<void*>(pair.data));
   }

@@ -38,13 +38,13 @@ class HostViews {
   const c10::Storage& storage(const c10::Storage& device, bool written) { return pair_for(device, written).host; }
 
   // What a launch has to name: the pairs that are not empty, in order.
-  using Buffers = c10::SmallVector<sim_buffer, 4>;
+  using Buffers = c10::SmallVector<Buffer, 4>;
   Buffers buffers() const;
 
   // A kernel's memory comes in the order of buffers().
-  void bind_all(const sim_buffer* memory) const;
+  void bind_all(const Buffer* memory) const;
   // Leaves alone what the kernel has put elsewhere.
-  void unbind_all(const sim_buffer* memory) const;
+  void unbind_all(const Buffer* memory) const;
   static void bind(const c10::Storage& host, void* address);
 
   using Pairs = c10::SmallVector<Pair, 4>;

@@ -7,16 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "../Streams.h"
-
-namespace openreg {
+namespace mydevice {
 
 // Runs the body on copies of the device's memory, in host memory.
 void launch_inline(const char*, c10::DeviceIndex device, const HostViews& views, c10::function_ref<void()> body) {
   const HostViews::Buffers blocks = views.buffers();
   HostViews::Buffers copies = blocks;
   std::vector<c10::DataPtr> memory;
-  for (sim_buffer& copy : copies) {
+  for (Buffer& copy : copies) {
     memory.push_back(c10::GetCPUAllocator()->allocate(copy.bytes));
     copy_now(memory.back().get(), copy.ptr, copy.bytes, device);
     copy.ptr = memory.back().get();
@@ -39,8 +37,12 @@ void launch_body(const char* name, c10::DeviceIndex device, const HostViews& vie
   launch_inline(name, device, views, [&] { body->run(); });
 }
 
-void copy_now(void* destination, const void* source, size_t bytes, c10::DeviceIndex device) {
-  check(sim_memcpy(destination, source, bytes, current_handle(device)));
+void copy_now(void* destination, const void* source, size_t bytes, c10::DeviceIndex) {
+  if (card_owns(address_of(destination)) != 0) {
+    check(card_send(address_of(destination), source, bytes));
+  } else {
+    check(card_fetch(destination, address_of(source), bytes));
+  }
 }
 
-}  // namespace openreg
+}  // namespace mydevice

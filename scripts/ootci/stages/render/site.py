@@ -208,9 +208,6 @@ class _Pages:
         if last is not None:
             self._reports[name] = (last.run.finished_at, last.path)
         self._flaky.append(flaky_of_device(device, pages, self._plans, self._places.of))
-        newest = newest_runs(device, pages, self._plans)
-        if newest is not None:
-            self._newest.append(newest)
         self._pages.runs[name] = {plan_id: page.path for plan_id, page in counting.items()}
         if pages:
             self._gather(device, verdict, pages)
@@ -243,9 +240,8 @@ class _Pages:
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests else None
         errors = self._errors(device, nights)
-        number = self._order.index(name)
-        beside = {"before": self._order[:number][-1:], "after": self._order[number + 1 :][:1]}
         values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
+        beside = self._beside(name)
         yield self._pages.show(device_path(name), "device.html", page=shown, accuracy=errors, **values, **beside)
         yield from device_accuracy_page(self._pages, errors)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
@@ -260,6 +256,11 @@ class _Pages:
         yield from of_runs.files()
         yield from self._of_withdrawn(name, of_runs)
         yield of_runs.rows()
+
+    def _beside(self, name: str) -> dict[str, list[str]]:
+        """The devices before and after one in the front page's order."""
+        number = self._order.index(name)
+        return {"before": self._order[:number][-1:], "after": self._order[number + 1 :][:1]}
 
     def _errors(self, device: Device, nights: ParityNights) -> DeviceAccuracyFile:
         newest_first = ((plan, run) for plan, run, _ in reversed(nights))
@@ -299,7 +300,7 @@ class _Pages:
         return tuple(replace(page, unsettled_rows=unsettled.get(page.run.plan_id, ())) for page in pages), nights
 
     def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
-        """Keep the little of a device's runs that the pages of tests and of names need."""
+        """Keep the little of a device's runs that the pages of tests, of names and of differences need."""
         plans = self._nightlies
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
         found = ever_failed(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
@@ -309,6 +310,8 @@ class _Pages:
         held = {plan_id: page.stored.without(page.unsettled_rows) for plan_id, page in by_nightly(pages).items()}
         names = named_failures(plans, held.get)
         self._named.append(DeviceFailures(device, names, paths))
+        if (newest := newest_runs(device, pages, self._plans)) is not None:
+            self._newest.append(newest)
 
     def _failures(self, lives: Lives, names: Names) -> Iterator[File]:
         yield from self._clusters.pages(self._pages, names)

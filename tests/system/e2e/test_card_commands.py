@@ -44,9 +44,9 @@ def _version(day: date) -> str:
 
 
 def _commit(file: Path, text: str) -> str:
-    """Commit a file's new text, and nothing that runs left beside it; gives the commit."""
+    """Change a file and commit what git knows, and nothing that runs left beside it; gives the commit."""
     file.write_text(text, encoding="utf-8")
-    git(file.parent, "commit", "--quiet", "--message=a change", str(file))
+    git(file.parent, "commit", "--quiet", "--all", "--message=a change")
     return git(file.parent, "rev-parse", "HEAD")
 
 
@@ -90,15 +90,19 @@ def test_in_the_vendor_s_repository(tmp_path: Path, ootci: Tool, tool_python: Pa
 @pytest.mark.torch
 def test_in_a_fresh_checkout(checkout: Path, shared: Path, tmp_path: Path) -> None:
     ours = _clone(checkout, tmp_path / "ours")
-    file = ours / "devices" / "openreg.yaml"
+    file, plugin = ours / "devices" / "openreg.yaml", ours / "devices" / "openreg" / "torch_openreg" / "__init__.py"
     sound = with_smoke_only(file.read_text(encoding="utf-8"))
     _commit(file, sound)
+    # A night on another torch than the requested one is evidence of nothing, so that no nightly is requested.
+    nightly = ["make", "nightly", "TORCH=release"]
     with torch_variables(shared / "torch-index") as variables:
         env = {"PYTHON": sys.executable, **variables}
-        run_command(["make", "nightly"], ours, env, timeout=3000)
-        faulty = sound.replace("  OPENREG_DEVICE_COUNT", "  OPENREG_FAULT: wrong-result\n  OPENREG_DEVICE_COUNT")
-        broken = _commit(file, faulty)
-        run_command(["make", "nightly"], ours, env, timeout=3000)
+        run_command(nightly, ours, env, timeout=3000)
+        # The same plugin would not be built again, and keeps its commit.
+        plugin.write_text(plugin.read_text(encoding="utf-8") + "\n# Changed.\n", encoding="utf-8")
+        fault = sound.replace("  OPENREG_DEVICE_COUNT", "  OPENREG_FAULT: wrong-result\n  OPENREG_DEVICE_COUNT")
+        broken = _commit(file, fault)
+        run_command(nightly, ours, env, timeout=3000)
         printed = _printed(read(ours / "site" / "d" / "openreg" / "index.html"))
         assert printed.startswith(f"git checkout {broken} && make nightly DEVICE=openreg TORCH=")
         _commit(file, sound)

@@ -203,10 +203,9 @@ def test(
     if bad is not None or build.python is None:
         return _not_run(names, f"{bad.name if bad else 'build'} did not pass")
     environment = Path(build.python).parent.parent
-    # Compiling what a process imports of torch takes seconds. pip has not done it (adapters/python_env.py), and the
-    # environment and the suites may be read-only.
-    bytecode = {"PYTHONPYCACHEPREFIX": str((folder.scratch / "bytecode").resolve()), "PYTHONDONTWRITEBYTECODE": ""}
-    variables = device_environment(environment, {**device.environment, **bytecode})
+    # pip has not compiled torch (adapters/python_env.py), which takes every process seconds if the first keeps nothing.
+    # Of an environment that was given, the device's variables say that nothing is written there.
+    variables = device_environment(environment, {"PYTHONDONTWRITEBYTECODE": "", **device.environment})
     known, before = _known(planned, build, clock), frozenset(planned.failing_before or () if planned else ())
     not_retried = frozenset(planned.not_retried if planned else ())
     questions = Questions(device, build.python, folder, suites, variables, progress)

@@ -180,9 +180,9 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     content = page(
         environment,
         "device.html",
-        {"page": shown, "coverage": coverage, "accuracy": worst_accuracy(), "support": ()}
-        | dict.fromkeys(("lately", "parity", "readiness"))
-        | {"root": "../../", "here": "device.html"},
+        {"page": shown, "coverage": coverage, "accuracy": worst_accuracy()}
+        | dict.fromkeys(("support", "before", "after"), ())
+        | {"lately": None, "parity": None, "readiness": None, "root": "../../", "here": "device.html"},
     )
     sections = "; ".join(f"{part[:24]!r} {len(part.encode())}" for part in re.split("<h[23][ >]", content.decode()))
     assert len(content) < DEVICE, sections

@@ -1,5 +1,6 @@
-// Filters the rows of a page's table[data-filter]. The controls are made here, so that without scripts none is
-// dead; what they say stands in the address's query, so that it can be shared and survives a reload.
+// Filters the rows of a page's table[data-filter], and of a folded one that continues it. The controls are made here, so
+// that without scripts none is dead; what they say stands in the address's query, so that it can be shared and survives
+// a reload.
 //
 // table: data-filter="rows' noun", data-head where only the rows' heads are searched, data-only="label of a check box",
 //        data-facet-NAME="label of a choice", data-columns="label of a choice among the columns", one of which is then
@@ -7,12 +8,13 @@
 // row:   data-fine where the check box hides it, data-NAME="its value" for each choice
 "use strict";
 (() => {
-  const table = document.querySelector("table[data-filter]");
+  const tables = [...document.querySelectorAll("table[data-filter]")];
+  const [table, ...folded] = tables;
   const place = document.querySelector("[data-controls]");
+  const rows = tables.flatMap((one) => [...one.tBodies[0].rows]);
   // One row is seen at a glance.
-  if (!table || !place || table.tBodies[0].rows.length < 2) return;
+  if (!place || rows.length < 2) return;
   const main = table.dataset;
-  const rows = [...table.tBodies[0].rows];
   const texts = rows.map((row) => ("head" in main ? row.cells[0] : row).textContent.toLowerCase());
   const controls = new Map();
   const bar = make("form", { className: "filter" });
@@ -85,6 +87,7 @@
     }
     told.textContent = `${count} of ${rows.length} ${main.filter}`;
     clear.disabled = ![...controls.keys()].some(value);
+    for (const one of folded) one.closest("details").open = !clear.disabled;
   }
 
   function remember() {

@@ -15,6 +15,8 @@ from ..page_maker import PageMaker
 from ..publish import File
 from .published import Compact, WithPage, api_file
 
+WORST = 40
+"""Rows of the page that are not folded, unless the errors of more are a multiple of the CPU's."""
 ROWS = 500
 """Operators and dtypes of the page; the file has more."""
 GROWN = 50
@@ -221,6 +223,8 @@ def accuracy_page(maker: PageMaker, devices: Sequence[DeviceErrors], grown: Sequ
 
 def device_accuracy_page(maker: PageMaker, file: DeviceAccuracyFile) -> Iterator[File]:
     """The page of a device's errors, and its file."""
-    rules = {"rows": ROWS, "named_grown": GROWN, "factor": FACTOR, "least": LEAST, "window": NIGHTS, "sample": SAMPLE}
+    worse = sum(item.errors.times_cpu >= FACTOR for item in file.operators[:ROWS])
+    rows = {"rows": ROWS, "worst": max(worse, WORST), "named_grown": GROWN}
+    rules = {**rows, "factor": FACTOR, "least": LEAST, "window": NIGHTS, "sample": SAMPLE}
     yield maker.show(device_path(file.device, ACCURACY), "device_accuracy.html", page=file, **rules)
     yield api_file(f"accuracy/{file.device}.json", file)

@@ -78,7 +78,7 @@ def test_a_break_is_an_error_of_the_compiler_that_another_torch_does_not_give(
     assert (found.forecast, found.why, found.commit) == (forecast, why, COMMIT)
 
 
-@pytest.mark.parametrize("folder", ["..", "../..", ".", "/work/building/x/.ootci/compat/sources/dev/building/dev"])
+@pytest.mark.parametrize("folder", ["..", "../..", ".", "/home/runner/x/.ootci/compat/sources/dev/building/dev"])
 def test_the_place_is_a_path_in_the_sources_wherever_they_were_built(folder: str) -> None:
     """With and without a compiler cache, which makes paths relative, and on every machine."""
     found = source_check(_build(ERROR.replace("a/k.cpp", f"{folder}/a/building/k.cpp")), OLD)

@@ -7,7 +7,7 @@ PyTorch's tests, since importing and collecting them takes as long as running sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -46,12 +46,13 @@ def read_shard(text: str, option: str) -> Shard:
     return shard
 
 
-def assign(ids: Iterable[str], takers: Callable[[str], Sequence[int]]) -> dict[str, int]:
+def assign(ids: Iterable[str], count: int, workers: Mapping[str, Sequence[int]]) -> dict[str, int]:
     """Deal tests out.
 
     Args:
         ids: of the tests.
-        takers: the numbers of the shares among which a file's tests are dealt out.
+        count: number of shares.
+        workers: the shares, from 1, that have the tests of a file; all of them where the file is not here.
 
     Returns:
         The share of every test.
@@ -62,7 +63,7 @@ def assign(ids: Iterable[str], takers: Callable[[str], Sequence[int]]) -> dict[s
         files.setdefault(_file_of(test), []).append(test)
     dealt = {}
     for file, tests in files.items():
-        numbers, first = takers(file), crc32(file.encode())
+        numbers, first = workers.get(file, range(1, count + 1)), crc32(file.encode())
         dealt.update({test: numbers[(first + place) % len(numbers)] for place, test in enumerate(tests)})
     return dealt
 
@@ -139,11 +140,10 @@ class Shares:
             )
         log = EventLog(self._events)
         for option, shard in self._asked.items():
-            everyone = range(1, shard.count + 1)
-            dealt = self._workers if option == "--worker" else {}
-            shards = assign([item.nodeid for item in items], lambda file: dealt.get(file, everyone))  # noqa: B023
-            # Of a file that is dealt out whole the others know nothing.
-            told = [item for item in items if dealt.get(_file_of(item.nodeid), everyone) != (shard.index,)]
+            workers = self._workers if option == "--worker" else {}
+            shards = assign([item.nodeid for item in items], shard.count, workers)
+            # The others know nothing of a file that one worker runs alone.
+            told = [item for item in items if workers.get(_file_of(item.nodeid)) != (shard.index,)]
             tests = [{**describe(item).record(), "shard": shards[item.nodeid]} for item in told]
             log.write_tests("shard", tests, index=shard.index, count=shard.count)
             others = [item for item in items if shards[item.nodeid] != shard.index]

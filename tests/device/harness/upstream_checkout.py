@@ -55,7 +55,7 @@ def device_generic_files(tests: Path) -> tuple[str, ...]:
 
 
 def likely_tests(file: Path) -> int:
-    """About how many tests a file makes, by its text; a file that is missing is as small as can be."""
+    """About how many tests a file makes, by its text; a missing file counts as one."""
     text = file.read_bytes() if file.is_file() else b""
     return 1 + text.count(b"def test_") + PER_OPERATOR_TESTS * text.count(PER_OPERATOR)
 

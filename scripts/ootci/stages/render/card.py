@@ -207,8 +207,8 @@ def commands(
 ) -> tuple[str, ...]:
     """Commands that make the same environment, and run the first test of ours of those that failed in it.
 
-    They are for the repository that has the device file. Without a checkout of ours there is no `make` and no folder of
-    tests, so that the one command of the tool is all.
+    They are for the repository that has the device file. A vendor's has no Makefile and no tests of ours, so there the
+    tool's command is the only one.
 
     Args:
         request: the torch to pin.

@@ -24,13 +24,11 @@ from .again import LaterAttempts
 from .finish import Finish, cut
 from .own_suite import run_own_suite
 from .questions import Questions
-from .suite_run import CPUS, SuiteRun
+from .suite_run import COLLECT_SECONDS, CPUS, SuiteRun
 from .supervisor import Supervisor, supervise
 
 WORKERS = min(CPUS, 8)
 """How many workers a device file's ``auto`` means here: each holds torch in memory."""
-COLLECT_SECONDS = 600.0
-"""Time for collecting a suite, or one file of PyTorch's tests, the largest of which makes half of them."""
 
 
 @dataclass(frozen=True)
@@ -203,8 +201,8 @@ def test(
     if bad is not None or build.python is None:
         return _not_run(names, f"{bad.name if bad else 'build'} did not pass")
     environment = Path(build.python).parent.parent
-    # pip has not compiled torch (adapters/python_env.py), which takes every process seconds if the first keeps nothing.
-    # Of an environment that was given, the device's variables say that nothing is written there.
+    # pip does not compile torch (adapters/python_env.py), so the first process that imports it keeps the bytecode. The
+    # device's variables forbid that for an environment that was given.
     variables = device_environment(environment, {"PYTHONDONTWRITEBYTECODE": "", **device.environment})
     known, before = _known(planned, build, clock), frozenset(planned.failing_before or () if planned else ())
     not_retried = frozenset(planned.not_retried if planned else ())

@@ -17,6 +17,8 @@ from ootci.model.workspace import Workspace
 CPUS = os.cpu_count() or 1
 MAX_SPARES = 4
 """Each holds torch in memory: 340 MB with the suite ops on torch 2.13."""
+COLLECT_SECONDS = 600.0
+"""Time-out of collecting a suite, or one file of PyTorch's tests: the largest has half of them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class SuiteRun:
     scratch: Path
     suite_seconds: float
     test_seconds: float
-    collect_seconds: float = 600.0
+    collect_seconds: float = COLLECT_SECONDS
     options: tuple[str, ...] = ()
     choice: tuple[str, ...] = ()
     attempt: int = 1

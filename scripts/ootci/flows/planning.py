@@ -16,7 +16,7 @@ from ootci.model.device import RegisteredDevice, find_device
 from ootci.model.plan import LOCAL, SCHEDULE, Plan, Trigger
 from ootci.model.record import read, utc_text, write
 from ootci.model.torch_build import TorchRequest
-from ootci.stages.plan import Proposed, due, plan, require_torch, with_built, with_nightly
+from ootci.stages.plan import Proposed, due, plan, require_torch, require_wheel, with_built, with_nightly
 
 
 def make_plan(
@@ -47,8 +47,8 @@ def make_plan(
     chosen = [name for name in chosen if name]
     for name in chosen:
         find_device(registry, name)
-    if torch and not proposed:
-        require_torch(torch)
+    if torch:
+        (require_wheel if proposed else require_torch)(torch)
     with progress.step("plan: looking for torch"):
         planned = plan(
             registry,

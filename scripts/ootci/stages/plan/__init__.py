@@ -3,7 +3,7 @@
 from .due import NotDue, due
 from .nights import night_before
 from .stage import Proposed, plan
-from .torch_choice import require_torch, resolve, with_built, with_nightly
+from .torch_choice import require_torch, require_wheel, resolve, with_built, with_nightly
 
 __all__ = [
     "NotDue",
@@ -12,6 +12,7 @@ __all__ = [
     "night_before",
     "plan",
     "require_torch",
+    "require_wheel",
     "resolve",
     "with_built",
     "with_nightly",

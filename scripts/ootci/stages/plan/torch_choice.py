@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
+from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import Version
 
 from ootci.adapters.download import DownloadProblem, checksum, file_name
 from ootci.adapters.remote_wheel import local_contents
@@ -21,6 +24,7 @@ from .nights import newest_night, night_asked_for, version_asked_for
 from .releases import OPTION, WantedBuild, previous_release, release_asked_for, release_of_device_file
 
 _WORDS = frozenset((Channel.NIGHTLY.value, *(other.value for other in OtherTorch)))
+_ADDRESS = ("https://", "http://")
 _NIGHT = f"{Channel.NIGHTLY.value}@"
 _WHEEL = "give the path of a torch wheel, for example torch-2.13.0-cp311-cp311-linux_x86_64.whl"
 
@@ -71,11 +75,11 @@ def require_torch(wanted: str, option: str = OPTION) -> None:
 
     Raises:
         BadOption: it is no channel, no night, no version and no path of a wheel.
-        TorchWheelMissing: the wheel does not exist.
+        TorchWheelMissing: the wheel does not exist, or its name is not that of a torch wheel.
 
     """
     if _is_wheel(wanted):
-        _require_file(Path(wanted))
+        _named(Path(wanted))
     elif wanted.startswith(_NIGHT):
         _date(wanted.removeprefix(_NIGHT))
     elif wanted not in _WORDS and not (version_of(wanted) and re.fullmatch(r"[0-9][0-9A-Za-z.+]*", wanted)):
@@ -86,21 +90,48 @@ def require_torch(wanted: str, option: str = OPTION) -> None:
         )
 
 
+def require_wheel(wanted: str) -> None:
+    """Refuse what cannot be the torch of a pull request or a push; nobody is asked.
+
+    Raises:
+        BadOption: it is no path and no address of a wheel; any other torch would not test the proposal.
+        TorchWheelMissing: the wheel does not exist, or its name is not that of a torch wheel.
+
+    """
+    if wanted.startswith(_ADDRESS):
+        _version_at(wanted.partition("#")[0])
+    elif not wanted.endswith(".whl"):
+        raise BadOption(
+            f"`{wanted}` is not the torch of a pull request or a push",
+            where="--torch",
+            fix="give the path or the address of a wheel that was built of it",
+        )
+    else:
+        _named(Path(wanted))
+
+
 def _is_wheel(wanted: str) -> bool:
     return wanted.endswith(".whl") or "/" in wanted
 
 
-def _require_file(path: Path) -> None:
+def _named(path: Path) -> tuple[Version, frozenset[Tag]]:
+    """Version and tags of a torch wheel, from its file's name."""
     if not path.is_file():
         raise TorchWheelMissing("there is no such wheel", where=str(path), fix=_WHEEL)
+    try:
+        project, version, _, tags = parse_wheel_filename(path.name)
+    except InvalidWheelFilename as error:
+        raise TorchWheelMissing("the file's name is not that of a wheel", where=str(path), fix=_WHEEL) from error
+    if project != "torch":
+        raise TorchWheelMissing(f"the wheel holds {project}, not torch", where=str(path), fix=_WHEEL)
+    return version, tags
 
 
 def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
     """The torch of a pull request or a push: a wheel that was built from it, or none.
 
     Raises:
-        BadOption: it is not to be a wheel; any other torch would not test the proposal.
-        TorchWheelMissing: the wheel does not exist or is not a torch wheel.
+        BadOption, TorchWheelMissing: see `require_wheel`; also where the wheel is not a torch wheel.
 
     """
     if wheel is None:
@@ -110,26 +141,15 @@ def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
             channel=Channel.SOURCE,
             unavailable_reason=f"there is no wheel of {what}: none was built or given",
         )
-    if wheel.startswith(("https://", "http://")):
+    require_wheel(wheel)
+    if wheel.startswith(_ADDRESS):
         return _from_address(wheel, what)
-    if not wheel.endswith(".whl"):
-        raise BadOption(
-            f"`{wheel}` is not the torch of {what}",
-            where="--torch",
-            fix="give the path or the address of a wheel that was built of it",
-        )
     return _from_wheel(Path(wheel)).model_copy(update={"wanted": str(what)})
 
 
 def _from_wheel(path: Path, build: WantedBuild | None = None) -> TorchRequest:
-    where, fix = str(path), _WHEEL
-    _require_file(path)
-    try:
-        project, version, _, tags = parse_wheel_filename(path.name)
-    except InvalidWheelFilename as error:
-        raise TorchWheelMissing("the file's name is not that of a wheel", where=where, fix=fix) from error
-    if project != "torch":
-        raise TorchWheelMissing(f"the wheel holds {project}, not torch", where=where, fix=fix)
+    where = str(path)
+    version, tags = _named(path)
     if build is not None and not tags & build.tags:
         raise TorchWheelMissing(
             f"the wheel is for {', '.join(sorted(map(str, tags)))}, not for {build}",
@@ -196,22 +216,23 @@ def with_nightly(plan: Plan) -> Plan:
 
 def _from_address(address: str, what: Proposal) -> TorchRequest:
     url, _, fragment = address.partition("#")
-    error = TorchWheelMissing(
-        "the address is not that of a torch wheel", where=url, fix="give one that ends in a torch wheel's file name"
-    )
-    try:
-        project, version, _, _ = parse_wheel_filename(file_name(url))
-    except (InvalidWheelFilename, ValueError):
-        raise error from None
-    if project != "torch":
-        raise error
     return TorchRequest(
         wanted=str(what),
         wanted_channel=Channel.WHEEL,
         channel=Channel.WHEEL,
-        version=str(version),
+        version=_version_at(url),
         url=url,
         sha256=fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None,
+    )
+
+
+def _version_at(url: str) -> str:
+    with contextlib.suppress(InvalidWheelFilename, ValueError):
+        project, version, _, _ = parse_wheel_filename(file_name(url))
+        if project == "torch":
+            return str(version)
+    raise TorchWheelMissing(
+        "the address is not that of a torch wheel", where=url, fix="give one that ends in a torch wheel's file name"
     )
 
 

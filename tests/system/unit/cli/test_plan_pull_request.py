@@ -138,7 +138,7 @@ def test_a_wheel_of_it_can_be_given_and_nothing_else(ootci: Tool, folder: Path) 
         assert (ran.code, "TORCH-002: the address is not that of a torch wheel" in ran.err) == (2, True)
     for other in ("nightly", "2.13.0"):
         ran = _plan(ootci, folder, pull_request(), "--torch", other)
-        assert (ran.code, f"`{other}` is not the torch of pull request 4711" in ran.err) == (2, True)
+        assert (ran.code, f"`{other}` is not the torch of a pull request" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,17 @@ def test_a_number_that_is_none_is_told(
 ) -> None:
     ran = _plan(ootci, folder, None, f"--pull-request={number}", "--pull-request", number, **pytorch)
     assert (ran.code, what in ran.err, "Traceback" in ran.err) == (code, True, False)
+
+
+@pytest.mark.parametrize("torch", ["nightly", "gone.whl", "https://example.org/numpy-2.0-py3-none-any.whl"])
+def test_a_torch_that_cannot_be_its_own_is_refused_before_pytorchs_repository_is_asked(
+    ootci: Tool, folder: Path, torch: str
+) -> None:
+    nowhere = (folder / "no-repository").as_uri()
+    asked = _plan(ootci, folder, None, "--pull-request", "7", OOTCI_PYTORCH_GIT=nowhere)
+    assert (asked.code, "PULL-002" in asked.err) == (3, True)
+    ran = _plan(ootci, folder, None, "--pull-request", "7", "--torch", torch, OOTCI_PYTORCH_GIT=nowhere)
+    assert (ran.code, "PULL-002" in ran.err, "where: " in ran.err) == (2, False, True), ran.err
 
 
 def test_what_was_tested_of_a_pull_request_is_in_no_history_and_changes_no_page(ootci: Tool, folder: Path) -> None:

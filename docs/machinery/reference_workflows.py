@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,12 @@ Whole workflows to copy are in [`workflows/`](../../workflows/README.md). These 
 of this repository that a person may start.
 
 """
+
+
+_WRITING = """\
+`id-token: write` changes nothing on GitHub: it lets a job prove to others which workflow it belongs to. A job that calls
+a workflow passes permissions on. All other jobs only read."""
+_JOB = re.compile(r"^  (?P<job>[\w-]+):$|^      (?P<scope>[\w-]+): write # (?P<why>.+)$", re.M)
 
 
 def page(root: Path) -> str:
@@ -37,7 +44,21 @@ def page(root: Path) -> str:
     content = yaml.safe_load(action.read_text(encoding="utf-8"))
     text = f"# {content['description']}\n"
     parts.append(_section(action, text, "A step of your own job", content))
+    head = ("Workflow", "Job", "Permission", "What it is for")
+    parts.append(f"## Jobs that may write\n\n{_WRITING}\n\n{table(head, writing(root))}")
     return "\n".join(parts)
+
+
+def writing(root: Path) -> list[tuple[str, str, str, str]]:
+    """Workflow, job, permission and reason of each permission to write that a job has."""
+    rows = []
+    for path in sorted((root / ".github" / "workflows").glob("*.yml")):
+        job = ""
+        for found in _JOB.finditer(path.read_text(encoding="utf-8").partition("\njobs:\n")[2]):
+            job = found["job"] or job
+            if found["scope"]:
+                rows.append((f"`{path.name}`", f"`{job}`", f"`{found['scope']}: write`", escaped(found["why"])))
+    return rows
 
 
 def _section(path: Path, text: str, how: str, trigger: dict[str, Any]) -> str:

@@ -88,6 +88,27 @@ def test_the_page_names_who_reads_each(monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"| `{setting.name}` |" in page
 
 
+def test_the_page_names_every_job_that_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "docs" / "machinery")])
+    import reference_workflows  # type: ignore[import-not-found]
+
+    workflows = [path for path in WORKFLOWS if path.parent == ROOT / ".github" / "workflows"]
+    may_write = [
+        (f"`{path.name}`", f"`{job}`", f"`{scope}: write`")
+        for path in workflows
+        for job, content in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items()
+        for scope, level in content.get("permissions", {}).items()
+        if level != "read"
+    ]
+    assert [row[:3] for row in reference_workflows.writing(ROOT)] == may_write
+    assert all(" | ".join(row) in reference_workflows.page(ROOT) for row in may_write)
+
+
+def test_the_guide_names_what_a_token_of_the_check_has_to_read() -> None:
+    (said,) = re.findall(r"token needs read access to ([\w\s,]+);", GUIDE)
+    assert {name.lower() for name in re.split(r",\s+|\s+and\s+", said)} == set(NEEDS.values())
+
+
 def test_the_guide_says_what_each_job_means_when_it_is_red() -> None:
     """Those of a reusable workflow are in the run of its caller."""
     section = GUIDE.partition("## What a red job means")[2].partition("\n## ")[0]

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
-from ootci.adapters.download import Bearer, TooSlow, is_private, pieces
+from ootci.adapters.download import TOKEN, Bearer, TooSlow, is_private, pieces
 from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
 
 AUDIENCE = "pytorch-cross-repo-ci-relay"
@@ -32,7 +32,6 @@ LONGEST_PAUSE = 30.0
 MAX_ANSWER_BYTES = 64 * 1024
 
 _RANDOM = random.SystemRandom()
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,20000}")
 _ANSWERED_LATER = frozenset({408, 425, 429})
 
 _FIXES = {
@@ -115,7 +114,7 @@ class Relay:
         if self._known_token is None:
             given = self._environment.get(TOKEN_VARIABLE, "").strip()
             token = given or self._exchanged()
-            if not _TOKEN.fullmatch(token):
+            if not TOKEN.fullmatch(token):
                 raise RelayRefused(
                     "what should be a token is none", where=TOKEN_VARIABLE, fix="give the token alone, on one line"
                 )
@@ -125,7 +124,7 @@ class Relay:
     def _exchanged(self) -> str:
         """A token from GitHub with the relay as its audience."""
         url, permit = (self._environment.get(f"ACTIONS_ID_TOKEN_REQUEST_{name}", "") for name in ("URL", "TOKEN"))
-        if not url or not _TOKEN.fullmatch(permit):
+        if not url or not TOKEN.fullmatch(permit):
             raise RelayRefused(
                 "there is no token to show to the relay",
                 where=f"{TOKEN_VARIABLE}, ACTIONS_ID_TOKEN_REQUEST_URL",

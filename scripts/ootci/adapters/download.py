@@ -226,6 +226,10 @@ def is_range(said: str, begin: int) -> re.Match[str] | None:
     return re.fullmatch(rf"bytes {begin}-\d{{1,15}}/(\d{{1,15}})", said)
 
 
+TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,20000}")
+"""A token that can be sent in a header; an error about any other would print it."""
+
+
 class Bearer(requests.auth.AuthBase):
     """Sends a token, or with None nothing; without it, requests would send a password that it finds in ``.netrc``."""
 

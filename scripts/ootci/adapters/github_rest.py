@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
-from ootci.adapters.download import Bearer, pieces
-from ootci.errors import GithubRefused, GithubUnreachable
+from ootci.adapters.download import TOKEN, Bearer, pieces
+from ootci.errors import BadOption, GithubRefused, GithubUnreachable
 
 API = "https://api.github.com"
 VERSION = "2022-11-28"
@@ -49,6 +49,7 @@ class GithubRest:
         now: seconds since 1970.
 
     Raises:
+        BadOption: what should be the token is none.
         GithubUnreachable: from every method; it did not answer, or told to wait for too long.
         GithubRefused: from every method; it refused, or its answer is not as it should be.
 
@@ -64,6 +65,11 @@ class GithubRest:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._api = api or api_address()
+        token = (token or "").strip()
+        if token and not TOKEN.fullmatch(token):
+            raise BadOption(
+                "what should be a token is none", where="GITHUB_TOKEN", fix="give the token alone, on one line"
+            )
         self._token = Bearer(token)
         self._wait = wait
         self._now = now

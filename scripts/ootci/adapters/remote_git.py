@@ -151,7 +151,7 @@ def _is_rejected(pushed: Answer) -> bool:
 def _environment(remote: str) -> dict[str, str]:
     """Git's environment; the token, if there is one, is for this remote only and on no command line."""
     env = {**os.environ, **ENVIRONMENT}
-    token = env.pop(TOKEN_VARIABLE, "")
+    token = env.pop(TOKEN_VARIABLE, "").strip()
     if token and remote.startswith("https://"):
         credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()
         env |= {

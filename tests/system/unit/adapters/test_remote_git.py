@@ -79,7 +79,7 @@ def test_the_token_is_on_no_command_line_and_goes_to_its_remote_only(
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("GITHUB_TOKEN", "s3cret-t0ken")
+    monkeypatch.setenv("GITHUB_TOKEN", "s3cret-t0ken\n")
     encoded = base64.b64encode(b"x-access-token:s3cret-t0ken").decode()
 
     remote_git.RemoteGit(tmp_path, "https://github.com/o/r", "data").fetch_tip()

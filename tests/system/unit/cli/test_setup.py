@@ -58,7 +58,7 @@ def _checked(ootci: Tool, folder: Path, hub: FakeSettings, code: int = 3) -> dic
     if not (folder / "devices").exists():
         register(folder)
     call = ("setup", "--check", "--repository", REPOSITORY, "--format", "json")
-    ran = ootci(*call, cwd=folder, env={**hub.environment, "GITHUB_TOKEN": TOKEN})
+    ran = ootci(*call, cwd=folder, env={**hub.environment, "GITHUB_TOKEN": f"{TOKEN}\n"})
     assert ran.code == code, ran.out + ran.err
     assert TOKEN not in ran.out + ran.err
     return {row["step"]: (row["state"], row["detail"], row["page"]) for row in json.loads(ran.out)}
@@ -268,6 +268,7 @@ def test_the_text_ends_with_the_count_of_each_state(ootci: Tool, tmp_path: Path,
         (("--check", "--repository", "a b"), TOKEN, 2, "`a b` is no repository"),
         (("--check", "--repository", ""), TOKEN, 2, "no repository is named"),
         (("--check",), "another", 3, "GitHub answered 401"),
+        (("--check",), f"{TOKEN}\nand more", 2, "what should be a token is none"),
     ],
 )
 def test_bad_input_is_one_error(
@@ -278,3 +279,4 @@ def test_bad_input_is_one_error(
     ran = ootci("setup", *arguments, *named, cwd=tmp_path, env={**operated.environment, "GITHUB_TOKEN": token})
     assert (ran.code, ran.out) == (code, "")
     assert told in ran.err
+    assert TOKEN not in ran.err

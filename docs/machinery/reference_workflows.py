@@ -19,8 +19,8 @@ of this repository that a person may start.
 
 
 _WRITING = """\
-`id-token: write` changes nothing on GitHub: it lets a job prove to others which workflow it belongs to. A job that calls
-a workflow passes permissions on. All other jobs only read."""
+`id-token: write` changes nothing on GitHub: it lets a job prove to others which workflow it belongs to. A job that
+calls a workflow passes permissions on. All other jobs only read."""
 _JOB = re.compile(r"^  (?P<job>[\w-]+):$|^      (?P<scope>[\w-]+): write # (?P<why>.+)$", re.M)
 
 

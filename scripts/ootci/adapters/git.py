@@ -31,10 +31,11 @@ def pytorch_repository() -> str:
 def reason(said: str) -> str:
     """The line with git's error: the first fatal one, else the last that is no hint."""
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("hint:")]
-    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    fatal = [line for line in lines if line.startswith(_FATAL)]
     return (fatal or lines[-1:] or ["no message"])[0]
 
 
+_FATAL = ("fatal:", "error:", "remote: error:", "! [remote rejected]")
 _NOT_THERE = re.compile(
     r"repository '[^']*' not found|Repository not found|does not appear to be a git repository|not our ref"
     r"|couldn't find remote ref|could not read (?:Username|Password)|Authentication failed"

@@ -124,11 +124,13 @@ class RemoteGit:
     def failed(self, what: str, answer: Answer | None) -> HistoryUnreachable:
         """The error for a failure of git."""
         said = reason(answer.err if answer else "").replace(self.remote, _bare(self.remote))
+        may = "push (`contents: write`, and no rule against it on the page Settings > Rules)"
+        if what != "push":
+            may = "read it where the repository is private (`contents: read`)"
         return HistoryUnreachable(
             f"git {what} failed: {said}",
             where=self.place,
-            fix=f"check the network, and that {TOKEN_VARIABLE} may push (`contents: write`, and no rule against it on "
-            "the page Settings > Rules); what was appended is kept",
+            fix=f"check the network, and that {TOKEN_VARIABLE} may {may}; what was appended is kept",
         )
 
 
@@ -144,7 +146,8 @@ def _bare(remote: str) -> str:
 
 
 def _is_rejected(pushed: Answer) -> bool:
-    signs = ("rejected", "fetch first", "cannot lock ref", "failed to update ref", "incorrect old value")
+    # "[remote rejected]" alone is the server's refusal, such as by a rule for the branch.
+    signs = ("[rejected]", "fetch first", "cannot lock ref", "failed to update ref", "incorrect old value")
     return any(sign in pushed.err for sign in signs)
 
 

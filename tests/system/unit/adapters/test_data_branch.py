@@ -178,3 +178,22 @@ def test_who_never_gets_in_is_told_so_and_keeps_what_was_appended(
     assert (two.folder / "own").exists()
     monkeypatch.undo()
     assert two.publish("own")
+
+
+def test_a_rule_that_keeps_pushes_out_is_named_after_one_attempt_and_nothing_is_lost(
+    monkeypatch: pytest.MonkeyPatch, remote: Path, one: DataBranch
+) -> None:
+    rule = "error: GH013: Repository rule violations found for refs/heads/data."
+    hook = remote / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\necho '{rule}' >&2\necho '- Changes must be made by others.' >&2\nexit 1\n", "utf-8")
+    hook.chmod(0o755)
+    put(one, "own")
+    monkeypatch.setattr(one, "wait", lambda _: pytest.fail("it is tried again"))
+    with pytest.raises(HistoryUnreachable) as caught:
+        one.publish("own")
+    assert caught.value.what == f"git push failed: remote: {rule}"
+    assert "no rule against it on the page Settings > Rules" in caught.value.fix
+    hook.unlink()
+    assert one.publish("own")
+    assert files(remote) == ["own"]

@@ -199,7 +199,7 @@ def _gave_up(place: str, reason: str, tries: int) -> RelayUnreachable:
     return RelayUnreachable(
         f"no answer that counts: {reason}" + (f" (asked {times})" if tries else ""),
         where=place,
-        fix="nothing is lost but the report; run the job again, or give it longer with --patience",
+        fix=f"nothing is lost but the report; run the job again, give it longer with --patience, or {_OTHER_FIX}",
     )
 
 
@@ -226,7 +226,8 @@ def _seconds(later: str) -> float:
 def _never_connected(error: Exception) -> bool:
     if isinstance(error, requests.exceptions.ConnectTimeout | requests.exceptions.SSLError):
         return True
-    return isinstance(error, requests.exceptions.ConnectionError) and "NewConnectionError" in str(error)
+    names = ("NewConnectionError", "NameResolutionError")
+    return isinstance(error, requests.exceptions.ConnectionError) and any(name in str(error) for name in names)
 
 
 def _cause(error: Exception) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
-from ootci.adapters.annotation import show_warning
+from ootci.adapters.annotation import show_notice, show_warning
 from ootci.adapters.crcr import Relay
 from ootci.cli.options import folder_options, format_option, payload_option
 from ootci.cli.show import note, one_line, show, show_text, table
@@ -62,7 +62,7 @@ PATIENCE = 120
     help="Stop retrying after this time, for all devices together.",
 )
 @click.option("--cancelled", is_flag=True, help="Report devices without a run as cancelled.")
-@click.option("--strict", is_flag=True, help="Fail, instead of warning, if a report is refused.")
+@click.option("--strict", is_flag=True, help="Fail, instead of warning, if a report is refused or no relay is named.")
 @click.option("--dry-run", is_flag=True, help="Print the reports without sending them.")
 @format_option
 @folder_options("devices", "work", "history")
@@ -91,7 +91,7 @@ def report(
     `ootci gate --pull-request`. The newest nightly of the history is reported once, as `completed`, with its verdict.
 
     The relay needs a token: on GitHub Actions set `permissions: id-token: write`, elsewhere OOTCI_RELAY_TOKEN. A relay
-    that is down or refuses a report is only a warning.
+    that is down or refuses a report is only a warning, and without a relay nothing is reported.
     """
     plan = _judged(folders) if of_nightly else read(Plan, folders.workspace.plan)
     names = [plan.run_of(name).device for name in devices_chosen] or [
@@ -111,6 +111,11 @@ def report(
     if dry_run:
         texts = "\n".join(item.model_dump_json(indent=1) for item in reports)
         show([item.model_dump(mode="json") for item in reports], output_format, texts)
+        return
+    if not address and not strict:
+        show_notice("not reported", "no relay is named, by OOTCI_RELAY_URL or --relay")
+        if output_format == "json":
+            show([], output_format, "")
         return
     _hand_all_in(reports, Relay(_required(address, "--relay"), patience, os.environ), strict, output_format)
 

@@ -172,11 +172,16 @@ def test_the_patience_is_one_for_all_reports(server: RelayServer, clock: Clock) 
     assert server.state.asked == asked
 
 
-def test_a_relay_that_nobody_runs_is_given_up(clock: Clock, server: RelayServer) -> None:
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/x", "https://relay.invalid/x"])
+def test_a_relay_that_nobody_runs_is_given_up(
+    clock: Clock, server: RelayServer, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
     server.state.troubles.append(Trouble(503))
-    relay = Relay("http://127.0.0.1:9/x", 5, {"OOTCI_RELAY_TOKEN": "t"}, wait=clock.wait, clock=lambda: clock.now)
-    with pytest.raises(RelayUnreachable, match="nobody is there"):
+    relay = Relay(address, 5, {"OOTCI_RELAY_TOKEN": "t"}, wait=clock.wait, clock=lambda: clock.now)
+    with pytest.raises(RelayUnreachable, match="nobody is there") as caught:
         relay.report(body())
+    assert "the variable OOTCI_RELAY_URL on the page Settings" in caught.value.fix
     assert len(clock.waited) > 1
 
 

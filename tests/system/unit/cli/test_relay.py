@@ -252,9 +252,15 @@ def test_strictly_a_report_that_is_not_taken_is_an_error(
 
 def test_a_dry_run_says_what_would_be_sent_and_asks_nobody(report: Report, relay: RelayServer) -> None:
     ran = report("dev", "--status", "completed", "--dry-run", OOTCI_RELAY_URL="")
-    assert ran.code == 0
-    assert json.loads(ran.out)["workflow"]["conclusion"] == "success"
+    assert (ran.code, json.loads(ran.out)["workflow"]["conclusion"]) == (0, "success")
     assert (relay.state.asked, relay.state.taken) == (0, [])
+
+
+def test_an_empty_variable_means_no_relay(report: Report, relay: RelayServer) -> None:
+    ran = report("dev", "--status", "completed", "--format", "json", OOTCI_RELAY_URL="")
+    assert (ran.code, json.loads(ran.out), relay.state.asked) == (0, [], 0)
+    assert "::notice title=not reported::no relay is named, by OOTCI_RELAY_URL or --relay\n" in ran.err
+    assert report("dev", "--status", "completed", "--strict", OOTCI_RELAY_URL="").code == 2
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -16,8 +15,8 @@ from ootci.adapters.python_env import program
 from ootci.cli.options import path_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
-from ootci.model.device import DEFAULT_FOLDER, load_device
-from ootci.model.device.values import MEANINGS, GitAddress, Handle, OutOfTreeName, RelativePath, Requirement, Text
+from ootci.model.device import DEFAULT_FOLDER, read_device
+from ootci.model.device.values import MEANINGS, GitAddress, Handle, OutOfTreeName, Requirement, SourcePath, Text
 from ootci.resources import device_schema_file
 from ootci.stages.onboard.first_file import Answers, FoundPlugin, Source, device_text, look_for_plugin
 
@@ -141,7 +140,7 @@ def new(
     _say_what_is_next(file, answers)
 
 
-_SOURCES = {"git": GitAddress, "path": RelativePath, "package": Requirement}
+_SOURCES = {"git": GitAddress, "path": SourcePath, "package": Requirement}
 
 
 def _given_source(given: dict[str, str | None]) -> Source | None:
@@ -174,12 +173,14 @@ def _kind_of_source(text: str) -> str:
 
 def _write(file: Path, text: str) -> None:
     """Write the file if it is a valid one, and the schema that it names."""
-    with TemporaryDirectory() as draft:
-        trial = Path(draft, file.name)
-        trial.write_text(text, encoding="utf-8")
-        load_device(trial)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    trial = file.with_name(f".{file.name}")
+    trial.write_text(text, encoding="utf-8")
+    try:
+        read_device(trial)
+        trial.replace(file)
+    finally:
+        trial.unlink(missing_ok=True)
     schema = file.parent / device_schema_file().name  # the first line names it, for editors
     if not schema.exists():
         schema.write_bytes(device_schema_file().read_bytes())

@@ -71,13 +71,27 @@ def _report(run: ActRun, artifact: str) -> dict[str, Any]:
 def test_a_push_tests_the_callers_plugin_by_the_callers_device_file(
     ours: Repository, index: Mapping[str, str], tmp_path: Path
 ) -> None:
+    """The file lies in a folder of its own, beside that of the plugin."""
     vendor = _vendor(tmp_path, "on-push.yml")
+    name = f"{DEVICE}.yaml"
+    _moved(vendor.checkout / name, vendor.checkout / "ci" / name, f"path: {DEVICE}", f"path: ../{DEVICE}")
+    caller = vendor.checkout / ".github" / "workflows" / "on-push.yml"
+    _moved(caller, caller, f"device-file: {name}", f"device-file: ci/{name}")
+    vendor.commit()
     run = run_workflow(vendor, tmp_path / "run", workflow="on-push.yml", event="push", environment=index, called=ours)
     jobs = dict.fromkeys(("device/plan", f"device/{DEVICE}", "device/gate"), "success")
     assert (run.exit_code, run.jobs) == (0, jobs), run.digest
     report = _report(run, f"run-{DEVICE}-1")
     plugin = report["plugin"]
-    assert (plugin["source"], plugin["commit"]) == (DEVICE, vendor.sha)
+    assert (plugin["source"], plugin["commit"]) == (f"../{DEVICE}", vendor.sha)
+
+
+def _moved(file: Path, to: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.unlink()
+    to.parent.mkdir(exist_ok=True)
+    to.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_a_nightly_tests_what_its_matrix_says(ours: Repository, index: Mapping[str, str], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from ootci.model.record import Record
 from ootci.model.torch_build import Channel, OtherTorch
 
 from .running import BuildRunner
-from .values import GitAddress, RelativePath, Requirement, Text, Url, Variable
+from .values import GitAddress, RelativePath, Requirement, SourcePath, Text, Url, Variable
 
 
 class GitSource(Record):
@@ -31,8 +31,8 @@ class Plugin(Record):
 
     distribution: Requirement
     """Name of the plugin's distribution, as `pip show` knows it."""
-    path: RelativePath | None = None
-    """Folder of the plugin's Python project, relative to the device file."""
+    path: SourcePath | None = None
+    """Folder of the plugin's Python project, relative to the device file; `..` leads up within the checkout."""
     git: GitSource | None = None
     """Git repository of the plugin; built from source."""
     package: Requirement | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,8 +71,21 @@ def read_device(path: Path) -> DeviceFile:
     if problem := amiss(device):
         keys, what = problem
         raise DeviceFileInvalid(what, where=found.place(*keys), fix="see docs/guides/container.md")
+    source = device.plugin.path
+    if source and not Path(os.path.normpath(path.parent.resolve() / source)).is_relative_to(checkout_of(path)):
+        raise DeviceFileInvalid(
+            f"`plugin.path`: `{source}` leads out of the checkout that has the device file",
+            where=found.place("plugin", "path"),
+            fix="name a folder of that checkout, or another repository with `plugin.git`",
+        )
     _require_variants(found)
     return found
+
+
+def checkout_of(file: Path) -> Path:
+    """The git checkout that a device file is in; outside git its folder."""
+    folder = file.parent.resolve()
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
 def _require_variants(found: DeviceFile) -> None:

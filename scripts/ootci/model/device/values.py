@@ -189,4 +189,6 @@ def _stays_inside(path: str) -> str:
     return path
 
 
-RelativePath = Annotated[str, StringConstraints(pattern=r"^[^/\s].*$", max_length=300), AfterValidator(_stays_inside)]
+SourcePath = Annotated[str, StringConstraints(pattern=r"^[^/\s].*$", max_length=300)]
+"""A path from the device file's folder, in the same checkout."""
+RelativePath = Annotated[SourcePath, AfterValidator(_stays_inside)]

@@ -19,6 +19,7 @@ from ootci.model.device import (
     KNOWN_FAILURES,
     DeviceFile,
     RegisteredDevice,
+    checkout_of,
     read_device,
     require_name,
     with_lists,
@@ -139,9 +140,9 @@ def _plugin(file: DeviceFile, _: date) -> Iterator[Problem]:
             where,
             "put the plugin's Python project there, or say with `plugin.git` or `plugin.package` where it is",
         )
-    elif not folder.resolve().is_relative_to(file.path.parent.resolve()):
+    elif not folder.resolve().is_relative_to(checkout_of(file.path)):
         yield Problem.told(
-            f"{folder.as_posix()} leads out of its folder", where, "put the plugin's sources themselves there"
+            f"{folder.as_posix()} leads out of the checkout", where, "put the plugin's sources themselves there"
         )
     elif not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
         yield Problem.told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from ootci.adapters.annotation import CALLER
@@ -187,7 +188,7 @@ def plugin_source(item: RegisteredDevice) -> Fact:
     if plugin.git is not None:
         return Fact("source", f"{_bare(plugin.git.url)} at {plugin.git.ref}", web_address(plugin.git.url))
     if plugin.path is not None:
-        folder = (item.path.parent / plugin.path).as_posix().removeprefix(CALLER)
+        folder = f"{os.path.normpath(item.path.parent / plugin.path)}/".removeprefix(CALLER).rstrip("/") or "."
         where = "in this repository" if is_here(item) else f"in the repository of {file_of(item)}"
         return Fact("source", f"{folder} {where}" if folder != "." else f"top of the repository of {file_of(item)}")
     return Fact("source", f"package {plugin.package}")

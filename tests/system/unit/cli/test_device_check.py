@@ -147,7 +147,7 @@ def test_sources_that_are_not_there_or_lead_elsewhere_are_told(ootci: Tool, fold
     gone = ootci("device", "check", "devices/one.yaml", cwd=folder)
     assert "plugin: there is no folder devices/one" in gone.out
     project.symlink_to(folder)
-    assert "plugin: devices/one leads out of its folder" in (
+    assert "plugin: devices/one leads out of the checkout" in (
         ootci("device", "check", "devices/one.yaml", cwd=folder).out
     )
 

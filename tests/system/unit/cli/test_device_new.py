@@ -72,7 +72,7 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(ootci: Tool, tmp_pat
         (("--name", "Dev"), "'Dev' should be lower-case letters and underscores"),
         (("--maintainer", "me"), "'me' should be a GitHub handle with a leading @"),
         (("--devices", "many"), "'many' should be a number of devices"),
-        (("--path", "../plugin"), "must not leave its folder"),
+        (("--path", "../plugin"), "leads out of the checkout"),
         (("--path", "x", "--package", "y"), "the plugin comes from one place"),
         (("--name", "cuda"), "`cuda` is a device of PyTorch itself"),
         (("--output", "other.yaml"), "a device file has the name of its device"),
@@ -90,9 +90,16 @@ def test_a_wrong_answer_is_refused_and_nothing_is_written(
 
 
 def test_where_the_plugin_comes_from_is_checked_before_anything_is_asked(ootci: Tool, tmp_path: Path) -> None:
-    refused = ootci("device", "new", "--path", "../plugin", cwd=tmp_path)
-    assert "must not leave its folder" in refused.err
+    refused = ootci("device", "new", "--path", "/plugin", cwd=tmp_path)
+    assert "a path relative to its folder" in refused.err
     assert "--vendor" not in refused.err
+
+
+def test_the_plugin_may_lie_above_the_file_in_its_checkout(ootci: Tool, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    written = ootci("device", "new", *FLAGS, "--path", "..", "--output", "ci/dev.yaml", cwd=tmp_path)
+    assert (written.code, written.out) == (0, "ci/dev.yaml\n"), written.err
+    assert load_device(tmp_path / "ci" / "dev.yaml").device.plugin.path == ".."
 
 
 def test_a_file_is_never_overwritten_unasked(ootci: Tool, tmp_path: Path) -> None:

@@ -228,9 +228,23 @@ def test_a_command_may_be_a_line_for_a_shell_that_it_names(tmp_path: Path, comma
     assert loaded(tmp_path, f"{GOOD}check: {{command: {command}}}\n").check.command
 
 
-@pytest.mark.parametrize("path", ["../x", "a/../../x", "..", "/etc", "a/.."])
-def test_a_plugin_never_lies_outside_its_folder(tmp_path: Path, path: str) -> None:
-    assert "plugin.path" in refused(tmp_path, GOOD.replace("path: dev", f"path: {path}"), DeviceFileInvalid).what
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "..", "/etc", "../../../x"])
+@pytest.mark.parametrize("top", ["", "ci"])
+def test_a_plugin_never_lies_outside_its_checkout(tmp_path: Path, top: str, path: str) -> None:
+    """Outside git that is the device file's folder."""
+    if top:
+        (tmp_path / ".git").mkdir()
+        path = path if path.startswith("/") else f"../{path}"
+    folder = tmp_path / top
+    folder.mkdir(exist_ok=True)
+    assert "plugin.path" in refused(folder, GOOD.replace("path: dev", f"path: {path}"), DeviceFileInvalid).what
+
+
+def test_a_device_file_may_lie_anywhere_in_its_checkout(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: elsewhere\n", encoding="utf-8")  # as in a worktree
+    folder = tmp_path / "ci" / "devices"
+    folder.mkdir(parents=True)
+    assert loaded(folder, GOOD.replace("path: dev", "path: ../..")).plugin.path == "../.."
 
 
 def test_a_suite_is_named_once(tmp_path: Path) -> None:

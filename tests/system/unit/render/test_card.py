@@ -116,15 +116,17 @@ def test_the_commands_are_for_the_repository_that_has_the_device_file(path: str,
 
 
 @pytest.mark.parametrize(
-    ("path", "source"),
+    ("path", "folder", "source"),
     [
-        ("devices/dev.yaml", "devices in this repository"),
-        ("dev.yaml", "top of the repository of dev.yaml"),
-        ("caller/ci/dev.yaml", "ci in the repository of ci/dev.yaml"),
+        ("devices/dev.yaml", ".", "devices in this repository"),
+        ("dev.yaml", ".", "top of the repository of dev.yaml"),
+        ("caller/ci/dev.yaml", ".", "ci in the repository of ci/dev.yaml"),
+        ("caller/ci/dev.yaml", "..", "top of the repository of ci/dev.yaml"),
+        ("ci/dev.yaml", "../python", "python in the repository of ci/dev.yaml"),
     ],
 )
-def test_the_plugin_s_folder_is_in_the_repository_that_has_the_device_file(path: str, source: str) -> None:
-    item = a_device("dev", plugin={"distribution": "torch-dev", "path": "."}).model_copy(update={"path": Path(path)})
+def test_the_plugin_s_folder_is_in_the_repository_that_has_the_device_file(path: str, folder: str, source: str) -> None:
+    item = a_device("dev", plugin={"distribution": "torch-dev", "path": folder}).model_copy(update={"path": Path(path)})
     assert plugin_source(item).value == source
 
 

@@ -73,10 +73,14 @@ def test_what_does_not_fit_is_refused(repository: Repository, arguments: tuple[s
     assert "\n  what to do: " in ran.err
 
 
-def test_a_variable_that_would_publish_nothing_is_refused(repository: Repository) -> None:
-    ran = _release(repository, "build", TAG, PUBLISH="yes")
-    assert (ran.code, ran.err.splitlines()[0]) == (2, 'error: OOTCI_PUBLISH is "yes", which publishes nothing')
-    assert "Settings > Secrets and variables > Actions" in ran.err
+def test_a_variable_that_would_publish_nothing_is_refused(repository: Repository, tmp_path: Path) -> None:
+    summary = tmp_path / "summary"
+    ran = _release(repository, "build", TAG, PUBLISH="yes\n# no", GITHUB_STEP_SUMMARY=str(summary))
+    assert (ran.code, ran.err.splitlines()[0]) == (2, 'error: OOTCI_PUBLISH is "yes')
+    assert summary.read_text(encoding="utf-8") == (
+        '    error: OOTCI_PUBLISH is "yes # no", which publishes nothing (the page Settings > Secrets and variables > '
+        "Actions). What to do: set it to pypi, or delete it.\n"
+    )
 
 
 def test_what_was_changed_after_it_was_built_is_not_published(repository: Repository, tmp_path: Path) -> None:
@@ -88,6 +92,10 @@ def test_what_was_changed_after_it_was_built_is_not_published(repository: Reposi
     wheel.write_bytes(b"as built")
     ran = _release(repository, "publish", TAG, path=gh)
     assert (ran.code, (gh / "called").exists()) == (0, True), ran.err
+    (gh / "gh").write_text("#!/bin/sh\necho HTTP 403 >&2\nexit 1\n", encoding="utf-8")
+    ran = _release(repository, "publish", TAG, path=gh)
+    assert (ran.code, "HTTP 403\nerror: the release could not be made" in ran.err) == (2, True), ran.err
+    assert "contents: write" in ran.err
 
 
 def test_a_version_whose_tag_is_there_is_not_released_of_another_commit(repository: Repository, tmp_path: Path) -> None:

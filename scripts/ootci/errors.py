@@ -346,7 +346,7 @@ class HistoryUnreachable(InfrastructureError):
 
 class NotInHistory(InputError):
     id = "HIST-005"
-    meaning = "A device or a test was named of which the history holds nothing."
+    meaning = "A device, a test or a nightly was named of which the history holds nothing."
     remedy = "Check the spelling; `ootci device list` has the devices, and a test may be named with `*` in it."
 
 

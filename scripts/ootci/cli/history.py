@@ -150,10 +150,13 @@ def withdraw(plan_id: str, reason: str, output_format: str, folders: Folders) ->
     For a nightly that should not count, such as one with a wrong date. Its files and pages stay, marked with when and
     why.
     """
+    reason = " ".join(plain(reason).split())
+    if not reason:
+        raise BadOption("it is empty", where="--reason", fix="say why the nightly should not count; its page has it")
     _must_exist(folders)
     history = History(folders.history)
     with held(folders.history):
-        done = history.withdraw(plan_id, clock(), " ".join(plain(reason).split()))
+        done = history.withdraw(plan_id, clock(), reason)
     text = (
         f"withdrew the nightly {plan_id}; publish it with `ootci history publish`"
         if done

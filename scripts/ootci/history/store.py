@@ -206,7 +206,9 @@ class History(HistoryReader):
             raise NotInHistory(
                 f"no nightly `{plan_id}` is in the history",
                 where=str(self.folder),
-                fix=f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else NotInHistory.remedy,
+                fix=f"did you mean {' or '.join(f'`{name}`' for name in near)}?"
+                if near
+                else "give an id from the dashboard's page Nightlies",
             )
         night = self._nights[plan_id]
         if is_withdrawn(night):

@@ -88,3 +88,11 @@ def test_withdrawing_what_is_not_there_is_an_error_that_offers_the_nearest(ootci
     assert (ran.code, ran.out) == (EXIT_INPUT, "")
     assert "no nightly `night02` is in the history" in ran.err
     assert "`night002`" in ran.err
+    ran = ootci("history", "withdraw", "NIGHTLY", "--reason", "copied", cwd=folder.parent)
+    assert "what to do: give an id from the dashboard's page Nightlies" in ran.err
+
+
+def test_a_nightly_is_not_withdrawn_without_a_reason(ootci: Tool, folder: Path) -> None:
+    ran = ootci("history", "withdraw", "night002", "--reason", " \n", cwd=folder.parent)
+    assert (ran.code, "CLI-001: it is empty\n  where: --reason" in ran.err) == (EXIT_INPUT, True)
+    assert not list(folder.rglob("withdrawn.json"))

@@ -22,7 +22,7 @@ from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
 from ootci.flows.planning import make_plan
-from ootci.flows.proposal import proposed
+from ootci.flows.proposal import DELIVERED, proposed
 from ootci.model.device import BuildRunner, Container, Device, RegisteredDevice, Runner, find_device
 from ootci.model.plan import Plan
 from ootci.stages.plan import NotDue
@@ -68,6 +68,9 @@ def plan_command(
     """
     if if_due is not None and pull_request is not None:
         raise BadOption("a pull request is tested when it changes", where="--if-due", fix="leave out one of the two")
+    if payload is not None and pull_request != DELIVERED:
+        fix = f"leave it out, or say --pull-request {DELIVERED}"
+        raise BadOption("what was delivered is not read", where="--payload", fix=fix)
     folders, chosen = folders.among(chosen)
     registry = folders.registry()
     if folders.devices.is_file() and not any(chosen) and not pull_request:

@@ -154,6 +154,8 @@ def test_nothing_delivered_is_said(ootci: Tool, folder: Path) -> None:
     assert (ran.code, "CLI-001: nothing was delivered" in ran.err) == (2, True)
     (folder / "payload.json").write_text(json.dumps(pull_request()), encoding="utf-8")
     assert _plan(ootci, folder, None, "--payload", "payload.json").code == 0
+    ran = _plan(ootci, folder, None, "--pull-request", "7", "--payload", "payload.json")
+    assert (ran.code, "what was delivered is not read\n  where: --payload" in ran.err) == (2, True)
 
 
 @pytest.fixture

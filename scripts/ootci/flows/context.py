@@ -14,6 +14,7 @@ from ootci.model.device import (
     RegisteredDevice,
     find_device,
     is_device_file,
+    is_registry,
     load_device,
     load_registry,
 )
@@ -48,7 +49,7 @@ class Folders:
     def among(self, devices: Sequence[str]) -> tuple[Folders, tuple[str, ...]]:
         """The folders for judging the chosen devices, and their names.
 
-        A file in devices/ is judged with the whole registry; any other file alone.
+        A file in this repository's devices/ is judged with the whole registry; any other file alone.
 
         Args:
             devices: names of registered devices, or one device file.
@@ -64,7 +65,7 @@ class Folders:
                 "a device file is chosen alone", where=" ".join(devices), fix="name one file, or only names"
             )
         item = load_device(Path(devices[0]))
-        is_beside = item.path.parent.resolve() == DEFAULT_FOLDER.resolve()
+        is_beside = is_registry(item.path.parent)
         return replace(self, devices=DEFAULT_FOLDER if is_beside else item.path), (item.device.name,)
 
 

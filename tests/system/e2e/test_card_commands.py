@@ -57,17 +57,25 @@ def _clone(origin: Path, folder: Path) -> Path:
 
 def test_in_the_vendor_s_repository(tmp_path: Path, ootci: Tool, tool_python: Path) -> None:
     vendor, suites = tmp_path / "vendor", write_suites(tmp_path / "suites")
-    file = write_device(vendor, "theirs", "fails")
-    broken = repository(vendor)
+    # Its folder has the name of our registry.
+    file = write_device(vendor / "devices", "theirs", "passes")
+    repository(vendor)
     torch = tmp_path / "index" / "nightly" / "cpu" / "torch"
     wheels = [stub_torch_wheel(torch, _version(FAILED_ON))]
     list_wheels(wheels)
     with serve(tmp_path / "index") as index:
-        ootci("nightly", file.name, "--suites", str(suites), cwd=vendor, env=index)
+        nightly = ("nightly", "devices/theirs.yaml", "--suites", str(suites))
+        ootci(*nightly, cwd=vendor, env=index)
+        # The plugin is not built again, and yet the commit is that of what is tested.
+        broken = _commit(file, file.read_text(encoding="utf-8").replace("BEHAVIOUR: passes", "BEHAVIOUR: fails"))
+        assert "nothing changed" in ootci(*nightly, cwd=vendor, env=index).err
         page = read(vendor / "site" / "d" / "theirs" / "index.html")
-        assert "theirs in the repository of theirs.yaml" in page.text
+        assert "devices/theirs in the repository of devices/theirs.yaml" in page.text
         printed = _printed(page)
-        assert printed == f"git checkout {broken} && ootci nightly theirs.yaml --torch nightly@{FAILED_ON}"
+        assert printed == f"git checkout {broken} && ootci nightly devices/theirs.yaml --torch nightly@{FAILED_ON}"
+        rows = page.find("details", class_="failure")
+        assert rows
+        assert {row.one("pre", class_="command").text for row in rows} == {printed}
         # Since then the plugin was mended, and there is another nightly.
         _commit(file, file.read_text(encoding="utf-8").replace("BEHAVIOUR: fails", "BEHAVIOUR: passes"))
         list_wheels([*wheels, stub_torch_wheel(torch, _version(NEWER))])

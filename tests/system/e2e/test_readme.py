@@ -13,7 +13,8 @@ from commands import Nightly, Tool, run_command, with_smoke_only
 from drawn import deep
 
 from ootci.history.store import History
-from ootci.stages.render.failures import reproduce
+from ootci.model.device import load_device
+from ootci.stages.render.commands import commands
 
 pytestmark = [pytest.mark.torch, pytest.mark.long]
 
@@ -104,7 +105,8 @@ def test_the_second_time_nothing_is_built_again(openreg_nightly: Nightly) -> Non
 def test_the_command_that_pages_print_runs_one_test_again(openreg_nightly: Nightly) -> None:
     run = _json(openreg_nightly.run / "run.json")
     test = next(item["id"] for item in run["outcomes"] if item["id"].startswith("smoke/") and "[" in item["id"])
-    again = run_command(["bash", "-c", reproduce(test, "openreg") or "false"], openreg_nightly.folder)
+    command = commands(load_device(Path("devices/openreg.yaml")), failed=[test])[1]
+    again = run_command(["bash", "-c", command], openreg_nightly.folder)
     assert (again.code, "1 passed" in again.out) == (0, True), again.out + again.err
 
 

@@ -24,6 +24,8 @@ from .sentences import invalid
 from .variants import on_other_torches, variants_of, with_other_torches
 
 DEFAULT_FOLDER = Path("devices")
+_TOOL = Path("scripts/ootci")
+"""Beside the registry, in the repository that has both: a vendor's own folder may have the registry's name."""
 KNOWN_FAILURES = "known_failures.yaml"
 """In a device's folder, for a list that is too long for its file."""
 
@@ -44,6 +46,11 @@ class DeviceFile:
     def place(self, *keys: str | int) -> str:
         """The file and line of a value, for errors."""
         return f"{self.path.as_posix()}:{self.line_of(keys)}"
+
+
+def is_registry(folder: Path) -> bool:
+    """Whether a folder of device files is that of this repository, where the tool is started in a checkout of it."""
+    return folder.resolve() == DEFAULT_FOLDER.resolve() and _TOOL.is_dir()
 
 
 def is_device_file(device: str) -> bool:

@@ -11,9 +11,9 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import NEW_FAILURES, DeviceVerdict, Verdicts
 from ootci.model.words import many
 
-from .failures import reproduce
+from .commands import commands
 from .links import web_address
-from .markdown import MARKS, Sheet, marked, safe
+from .markdown import MARKS, Sheet, marked, safe, to_paste
 from .status import CAUSES, VERDICTS
 from .text import one_line
 from .words import changed, day, moment
@@ -54,7 +54,8 @@ class AlertTexts:
         runs_url: str | None = None,
     ) -> None:
         self._verdicts = verdicts
-        self._devices = {item.device.name: item.device for item in registry}
+        self._registry = {item.device.name: item for item in registry}
+        self._devices = {name: item.device for name, item in self._registry.items()}
         self._judged = {item.device: item for item in verdicts.devices}
         self._address = address
         self._runs_url = web_address(runs_url)
@@ -168,8 +169,8 @@ class AlertTexts:
         sheet.groups(((f"- <code>{safe(one.id, _ID_LIMIT)}</code>",) for one in new[:NAMED]), "test")
         if len(new) > NAMED:
             sheet.add(f"- and {len(new) - NAMED:,} more")
-        if again := reproduce(new[0].id, item.device):
-            sheet.add("", f"The first one again, in a checkout: <code>{safe(again, 2 * _ID_LIMIT)}</code>", "")
+        if registered := self._registry.get(item.device):
+            sheet.add(*to_paste(commands(registered, item.torch_request, failed=(one.id for one in new))), "")
 
     def _recovering(self, sheet: Sheet, alert: Alert, good: int) -> None:
         stale = alert.condition is Condition.STALE

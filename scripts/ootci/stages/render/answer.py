@@ -10,8 +10,8 @@ from ootci.model.pull_request import Effect, PullRequestGate
 from ootci.model.verdict import Blocker, Gate
 from ootci.model.words import many
 
-from .failures import reproduce
-from .markdown import MARKS, Sheet, marked, safe
+from .commands import commands
+from .markdown import MARKS, Sheet, marked, safe, to_paste
 from .status import EFFECTS, GATE, VERDICTS
 from .words import day, new_failures, spoken
 
@@ -43,7 +43,7 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
         for item in gate.blockers
     ]
     headings = ("Verdict", "Device", "Tier", "Reason", "New failures", "Since")
-    return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures)
+    return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures, about)
 
 
 def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
@@ -51,14 +51,15 @@ def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevi
     about = _About(registry, address)
     failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
     headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Compared with")
-    return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures)
+    return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures, about)
 
 
 class _About:
     """The registry's facts about a device, for a cell."""
 
     def __init__(self, registry: Sequence[RegisteredDevice], address: str | None) -> None:
-        self._devices = {item.device.name: item.device for item in registry}
+        self._registry = {item.device.name: item for item in registry}
+        self._devices = {name: item.device for name, item in self._registry.items()}
         self._address = address
 
     def name(self, device: str) -> str:
@@ -70,21 +71,30 @@ class _About:
         known = self._devices.get(device)
         return known.tier.value if known else "-"
 
+    def again(self, device: str, failed: Sequence[str]) -> Sequence[str]:
+        """What reproduces the first failure; nothing for a device that is not registered."""
+        item = self._registry.get(device)
+        return to_paste(commands(item, failed=failed)) if item else ()
+
 
 def _answer(
     gate: Gate | PullRequestGate,
     headings: Sequence[str],
     rows: Sequence[tuple[str, ...]],
     failures: Sequence[_NewFailures],
+    about: _About,
 ) -> str:
     sheet = Sheet(LIMIT_BYTES)
     answer = f"May one merge: {spoken(gate.answer)}"
     sheet.add(f"### {MARKS[GATE[gate.answer].tone]} {answer}", "", safe(gate.reason), "")
     if isinstance(gate, PullRequestGate) and gate.torch:
-        sheet.add(f"PyTorch tested: {safe(gate.torch, 500)}", "")
+        others = " Commands to reproduce a failure install the PyTorch of the device file." * any(
+            item.first for item in failures
+        )
+        sheet.add(f"PyTorch tested: {safe(gate.torch, 500)}.{others}", "")
     if rows:
         sheet.table(headings, rows, "device")
-    named = (tuple(_details(item)) for item in failures if item.first)
+    named = (tuple(_details(item, about)) for item in failures if item.first)
     sheet.groups(named, "device with new failures", "devices with new failures")
     overridden = gate.overridden.items()
     sheet.groups(
@@ -118,7 +128,7 @@ def _effect(item: Effect, about: _About) -> tuple[str, ...]:
     )
 
 
-def _details(item: _NewFailures) -> Iterator[str]:
+def _details(item: _NewFailures, about: _About) -> Iterator[str]:
     first = many(item.total, "failure in its first run", "failures in its first run")
     told = first if item.is_first else many(item.total, "new failure")
     yield f"\n<details><summary>{safe(item.device)}: {told}</summary>\n"
@@ -127,6 +137,5 @@ def _details(item: _NewFailures) -> Iterator[str]:
         yield f"- and {item.total - len(item.first):,} more"
     if item.cause:
         yield f"\n{safe(item.cause)}"
-    if again := reproduce(item.first[0], item.device):
-        yield f"\nThe first one again, in a checkout: <code>{safe(again, 2 * _ID_LIMIT)}</code>"
+    yield from about.again(item.device, item.first)
     yield "\n</details>"

@@ -13,12 +13,11 @@ from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
-from ootci.model.torch_build import Channel, TorchRequest, full_commit
+from ootci.model.torch_build import TorchRequest
 from ootci.model.verdict import BROKEN, DeviceVerdict
 from ootci.model.words import many
 
-from .facts import file_of, is_here
-from .failures import reproduce
+from .commands import commands, is_ours
 from .links import cluster_path, web_address
 from .status import VERDICTS
 from .text import one_line
@@ -31,9 +30,6 @@ ISSUE_DEVICES = 10
 """Devices that the text of a new issue names: it travels in an address, and servers refuse long ones."""
 _ISSUES = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/issues/?")
 _SOURCE = re.compile(r"(https://github\.com/[\w.-]+/[\w.-]+?)(\.git)?/?")
-_VERSION = re.compile(r"[\w.+!-]{1,60}", re.ASCII)
-"""Characters that are safe in a command that people copy: make expands a `$` whatever quotes are around it."""
-_NIGHT = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,7 @@ def bisect_command(parts: Iterable[ClusterDevice]) -> str | None:
     """The command that finds the nightly on which the first test of ours began to fail; None where there is none."""
     for part in parts:
         for test in part.first:
-            if part.last_passed is not None and reproduce(test, part.device):
+            if part.last_passed is not None and is_ours(test):
                 return f"ootci bisect {shlex.quote(part.device)} {shlex.quote(one_line(test))}"
     return None
 
@@ -187,7 +183,7 @@ def _plugin(device: Device, part: ClusterDevice) -> tuple[str, str | None] | Non
 
 def plugin_range(device: Device, before: Mark | None, after: Mark) -> tuple[str, str | None] | None:
     """The plugin's commits, or its versions, between two nights, and the page that lists them; None where unchanged."""
-    if before is None:
+    if before is None or (before.plugin_sources and before.plugin_sources == after.plugin_sources):
         return None
     if before.plugin_commit and after.plugin_commit and before.plugin_commit != after.plugin_commit:
         ends = [one_line(commit, 60) for commit in (before.plugin_commit, after.plugin_commit)]
@@ -196,53 +192,4 @@ def plugin_range(device: Device, before: Mark | None, after: Mark) -> tuple[str,
         return "...".join(end[:7] for end in ends), href
     if before.plugin_version and after.plugin_version and before.plugin_version != after.plugin_version:
         return f"{one_line(before.plugin_version, 40)} to {one_line(after.plugin_version, 40)}", None
-    return None
-
-
-def commands(
-    item: RegisteredDevice,
-    request: TorchRequest | None = None,
-    plugin: PluginBuild | None = None,
-    failed: Iterable[str] = (),
-) -> tuple[str, ...]:
-    """Commands that make the same environment, and run the first test of ours of those that failed in it.
-
-    They are for the repository that has the device file. A vendor's has no Makefile and no tests of ours, so there the
-    tool's command is the only one.
-
-    Args:
-        request: the torch to pin.
-        plugin: the plugin to pin.
-        failed: ids of the tests.
-
-    """
-    device = item.device
-    pinned = {"torch": _torch(request) if request else None, "plugin": _version(device, plugin) if plugin else None}
-    options = {name: shlex.quote(value) for name, value in pinned.items() if value}
-    if is_here(item):
-        words = ["make nightly", f"DEVICE={device.name}", *(f"{name.upper()}={options[name]}" for name in options)]
-    else:
-        words = ["ootci nightly", shlex.quote(file_of(item)), *(f"--{name} {options[name]}" for name in options)]
-    # A plugin beside its device file has the commit of the checkout.
-    commit = full_commit(plugin.commit) if plugin and device.plugin.path is not None else None
-    first = f"git checkout {commit} && " * bool(commit) + " ".join(words)
-    tests = (reproduce(test, device.name, device.environment) for test in (failed if is_here(item) else ()))
-    again = next((command for command in tests if command), None)
-    return (first, again) if again else (first,)
-
-
-def _version(device: Device, plugin: PluginBuild) -> str | None:
-    """The option for the same plugin; None where there is none."""
-    if device.plugin.package is not None:
-        return plugin.version if _VERSION.fullmatch(plugin.version or "") else None
-    return full_commit(plugin.commit) if device.plugin.git is not None else None
-
-
-def _torch(request: TorchRequest) -> str | None:
-    """The option that selects the same torch; None where there is none."""
-    night = _NIGHT.search(request.version or "")
-    if request.channel is Channel.NIGHTLY:
-        return f"nightly@{'-'.join(night.groups())}" if night else None
-    if request.channel is Channel.RELEASE and _VERSION.fullmatch(request.version or ""):
-        return (request.version or "").partition("+")[0]
     return None

@@ -14,8 +14,9 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict
 
-from .card import Card, card, commands
+from .card import Card, card
 from .changes import ChangeGroup, change_groups
+from .commands import commands
 from .links import RUNS, device_path, folder_name
 from .nights import NightsOf, night_grid
 from .run_view import RunView, run_view
@@ -153,7 +154,7 @@ def device_page(
         item=item,
         again=commands(item)[0],
         verdict=verdict,
-        run=run_view(run, page.stored, plan, changed, page.unsettled, claims=verdict.unsupported)
+        run=run_view(item, run, page.stored, plan, changed, page.unsettled, claims=verdict.unsupported)
         if run and page
         else None,
         page=page,

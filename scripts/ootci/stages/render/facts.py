@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from ootci.adapters.annotation import CALLER
-from ootci.model.device import DEFAULT_FOLDER, Device, RegisteredDevice
+from ootci.model.device import Device, RegisteredDevice, is_registry
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest, full_commit
 from ootci.model.words import duration
@@ -118,7 +118,7 @@ def run_files(run: Run) -> tuple[Fact, ...]:
 
 def is_here(item: RegisteredDevice) -> bool:
     """Whether a device file is in this repository's folder of them, and not in its vendor's."""
-    return item.path.parent == DEFAULT_FOLDER
+    return is_registry(item.path.parent)
 
 
 def file_of(item: RegisteredDevice) -> str:

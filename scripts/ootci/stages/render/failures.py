@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
-from types import MappingProxyType
 
 from ootci.history.normalise import normalise
 from ootci.history.signature import signature_of
-from ootci.model.device.running import OURS
+from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import Attempt, Outcome
 from ootci.model.run import Run
 from ootci.model.verdict import NEW_FAILURES, ChangeName
 
+from .commands import commands
 from .status import OUTCOMES, Status
-from .text import one_line
 
 FAILURE_LIMIT = 8_000
 LATER_LIMIT = 1_500
@@ -36,7 +34,7 @@ class FailureRow:
     Attributes:
         limit: so many characters of its text are shown.
         repeated: of each later attempt, whether its text is the first one's, which is not shown again.
-        command: runs it again; None for a test of a suite that the vendor brings.
+        commands: what reproduces it, in a checkout of the repository that has the device file.
         alike: the first of the others.
         same_error_total: how many others there are.
 
@@ -47,7 +45,7 @@ class FailureRow:
     change: ChangeName | None
     known: bool
     repeated: tuple[bool, ...]
-    command: str | None
+    commands: tuple[str, ...]
     alike: tuple[Outcome, ...]
     same_error_total: int
 
@@ -59,7 +57,12 @@ class FailureRow:
 
 
 def failures(
-    run: Run, changes: Mapping[str, ChangeName], known: Container[str], *, is_recent: bool = True
+    item: RegisteredDevice,
+    run: Run,
+    changes: Mapping[str, ChangeName],
+    known: Container[str],
+    *,
+    is_recent: bool = True,
 ) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
     """The failing tests that the page only names, and the rows of the others: new ones first, known ones last.
 
@@ -85,13 +88,13 @@ def failures(
             change=changes.get(outcome.id),
             known=outcome.id in known,
             repeated=tuple(_is_same(outcome, attempt, run.device) for attempt in outcome.attempts[:ATTEMPTS_SHOWN]),
-            command=reproduce(outcome.id, run.device),
+            commands=commands(item, run.torch_request, run.plugin, (outcome.id,)),
             alike=tuple(others[:ALIKE_SHOWN]),
             same_error_total=len(others),
         )
         for number, (outcome, *others) in enumerate(with_row[:SHOWN])
     )
-    return [item for group in named for item in group], tuple(rows)
+    return [outcome for group in named for outcome in group], tuple(rows)
 
 
 def _alike(
@@ -117,20 +120,3 @@ def _is_same(first: Outcome, attempt: Attempt, device: str) -> bool:
 def _said(text: str | None, device: str) -> list[str]:
     """A text without what differs from one process to the next, such as addresses."""
     return [normalise(line, device) for line in (text or "").splitlines()]
-
-
-def reproduce(test_id: str, device: str, environment: Mapping[str, str] = MappingProxyType({})) -> str | None:
-    """The command that runs one test again, in a checkout in which the device's nightly ran; None for a suite that a
-    vendor brings.
-
-    Args:
-        environment: the variables that the device file sets.
-
-    """
-    if test_id.partition("/")[0] not in OURS:
-        return None
-    test, name = shlex.quote(f"tests/device/{one_line(test_id)}"), shlex.quote(device)
-    venv = f".ootci/envs/{name}"
-    values = {key: shlex.quote(value.replace("{venv}", venv)) for key, value in environment.items()}
-    variables = "".join(f"{key}={value} " for key, value in values.items())
-    return f"{variables}{venv}/bin/python -m pytest {test} --device {name}"

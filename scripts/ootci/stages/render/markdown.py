@@ -26,6 +26,13 @@ def safe(text: str, limit: int = LINE_LIMIT) -> str:
     )
 
 
+def to_paste(commands: Iterable[str]) -> tuple[str, ...]:
+    """Commands to copy. GitHub makes no mentions of what is in this element, so its text is exact."""
+    lines = (_SPECIAL.sub(lambda match: f"&#{ord(match.group())};", command) for command in commands)
+    what = "To reproduce the first one, in a checkout of the repository that has the device file:"
+    return ("", what, "", f"<pre>{'&#10;'.join(lines)}</pre>")
+
+
 def marked(status: Status) -> str:
     """A status's mark and word."""
     return f"{MARKS[status.tone]} {status.word}"

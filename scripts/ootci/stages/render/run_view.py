@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ootci.history.expectations import known_ids, review_known, review_unsupported
 from ootci.history.stored import StoredRun
+from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
@@ -54,6 +55,7 @@ class RunView:
 
 
 def run_view(
+    item: RegisteredDevice,
     run: Run,
     stored: StoredRun,
     plan: Plan | None,
@@ -67,6 +69,7 @@ def run_view(
     """Everything that the page of a run shows.
 
     Args:
+        item: the device and its file.
         run: the run; tests that passed may be left out of it, because none is named, and unless ``is_whole`` all that
             did not fail.
         stored: the same as the history keeps it, with all of them.
@@ -85,7 +88,7 @@ def run_view(
         review_unsupported(plan, run.device, stored) if claims is None else claims, key=lambda item: rank(item.state)
     )
     expected = known | {claim.declared for claim in claims}
-    others, rows = failures(run, {change.id: change.change for change in changes}, known, is_recent=is_recent)
+    others, rows = failures(item, run, {change.id: change.change for change in changes}, known, is_recent=is_recent)
     return RunView(
         run=run,
         is_whole=is_whole,

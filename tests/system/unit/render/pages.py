@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -10,6 +12,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "wbr"})
+
+
+def pasted(markdown: str) -> tuple[str, ...]:
+    """The commands of the only such element of an issue or comment, as somebody copies them from GitHub."""
+    (found,) = re.findall("<pre>(.*?)</pre>", markdown)
+    return tuple(html.unescape(found).split("\n"))
 
 
 @dataclass

@@ -7,12 +7,14 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
+from unit.render.pages import pasted
 from unit.render.sample import ADDRESS, Sample
 
 from ootci.model.alert import Alert, Condition, Standing
 from ootci.stages.alert import conditions
 from ootci.stages.render import AlertTexts
 from ootci.stages.render.alert import LIMIT_BYTES
+from ootci.stages.render.commands import commands
 
 RUNS = "https://github.com/example/repository/actions/workflows/nightly.yml"
 
@@ -35,7 +37,12 @@ def test_a_broken_device_is_told_with_all_that_helps(sampled: Sample) -> None:
     assert "| Tier | gating |" in body
     assert re.search(r"\| Since \| 2026-\d\d-\d\d, 1 night \|", body)
     assert "2 new failures:\n" in body
-    assert "pytest tests/device/integration/test&#95;views.py" in body
+    item = next(item for item in sampled.registry if item.device.name == "borealis")
+    verdict = next(one for one in sampled.verdicts.devices if one.device == "borealis")
+    assert "@" in pasted(body)[0]
+    test = pasted(body)[1].split()[3].removeprefix("tests/device/")
+    assert test.startswith("integration/test_views.py")
+    assert pasted(body) == commands(item, verdict.torch_request, failed=[test])
     assert "probably upstream: 2 independent plugins broke together" in body
     maintainers = next(item.device.maintainers for item in sampled.registry if item.device.name == "borealis")
     assert f"For {', '.join(maintainers)}, who answer for this device." in body
@@ -130,7 +137,7 @@ def test_hostile_text_stays_text_and_mentions_nobody(sampled: Sample, times: int
             seen += 1
             assert len(text.encode()) <= LIMIT_BYTES
             assert set(re.findall(r"@[\w/-]+", text)) <= handles
-            assert not re.search(r"<(?!/?code>)", text)
+            assert not re.search(r"<(?!/?(code|pre)>)", text)
             assert "](javascript:" not in text
             assert set(re.findall(r"\]\((.*?)\)", text)) <= {
                 f"{ADDRESS}d/{item.device.name}/" for item in sampled.registry

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from unit.render.pages import pasted
 from unit.render.sample import ADDRESS, Sample
 
 from ootci.model.pull_request import Effect, EffectName, PullRequestGate
 from ootci.model.verdict import Blocker, Gate, VerdictName
 from ootci.stages.render import nightly_answer, pull_request_answer
 from ootci.stages.render.answer import LIMIT_BYTES
+from ootci.stages.render.commands import commands
 
 FIRST = tuple(f"integration/test_x.py::test_{number}" for number in range(20))
 
@@ -63,7 +67,13 @@ def test_a_device_that_is_newly_broken_is_named_with_its_tests(sampled: Sample) 
     assert row[8] == f"night-{name}, torch 2.14.0.dev20261101+cpu"
     assert f"<summary>{name}: 31 new failures</summary>" in text
     assert "- <code>integration/test&#95;x.py::test&#95;19</code>\n- and 11 more\n" in text
-    assert f"pytest tests/device/integration/test&#95;x.py::test&#95;0 --device {name}</code>" in text
+    assert pasted(text) == commands(sampled.registry[0], failed=FIRST)
+
+
+def test_in_a_vendor_s_repository_the_commands_are_for_it(sampled: Sample) -> None:
+    item = sampled.registry[0].model_copy(update={"path": Path("caller/ci/x.yaml")})
+    text = pull_request_answer(answer(effect(item.device.name)), [item])
+    assert pasted(text) == ("ootci nightly ci/x.yaml",)
 
 
 def test_without_an_address_no_link_is_made(sampled: Sample) -> None:

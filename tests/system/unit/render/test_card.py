@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from unit.samples import run
 
 from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
+from ootci.model.device import variants_of
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import DeviceVerdict, VerdictName
-from ootci.stages.render.card import Card, card, commands
+from ootci.stages.render.card import Card, card
+from ootci.stages.render.commands import commands
 from ootci.stages.render.facts import plugin_source
 
 NIGHT = datetime(2026, 11, 20, tzinfo=timezone.utc)
@@ -115,6 +118,42 @@ def test_the_commands_are_for_the_repository_that_has_the_device_file(path: str,
     assert len(found[1:]) == tests
 
 
+def test_a_vendor_s_own_folder_called_devices_is_not_the_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert commands(a_device("dev"), failed=[TEST]) == ("ootci nightly devices/dev.yaml",)
+
+
+@pytest.mark.parametrize(
+    "test", ["ops/x.py::y[a b-'c'-$(reboot)]", "smoke/x`reboot`", "ops/a\nb; reboot", "ops/--help"]
+)
+def test_the_command_keeps_a_test_id_one_word(test: str) -> None:
+    words = shlex.split(commands(a_device("dev"), failed=[test])[1])
+    assert words[:3] == [".ootci/envs/dev/bin/python", "-m", "pytest"]
+    assert words[3:] == [f"tests/device/{' '.join(test.split())}", "--device", "dev"]
+
+
+@pytest.mark.parametrize("test", ["mine/tests.test_x::test_y", "smokey/test_x.py::test_y", "--help"])
+def test_the_whole_run_repeats_a_test_of_a_vendor_s_suite(test: str) -> None:
+    assert commands(a_device("dev"), failed=[test]) == ("make nightly DEVICE=dev",)
+
+
+def test_the_command_has_the_variables_of_the_device_file() -> None:
+    item = a_device("dev", environment={"SDK": "/opt/a b", "LD_LIBRARY_PATH": "{venv}/lib"})
+    said = commands(item, failed=[TEST])[1]
+    assert said.startswith("SDK='/opt/a b' LD_LIBRARY_PATH=.ootci/envs/dev/lib .ootci/envs/dev/bin/python -m pytest ")
+
+
+def test_a_variant_is_tested_as_the_device_that_torch_knows() -> None:
+    item = a_device("dev", variants=[{"name": "two", "tier": "advisory"}])
+    (made_of,) = variants_of(item.device)
+    variant = item.model_copy(update={"device": made_of})
+    first, again = commands(variant, failed=[TEST])
+    assert first == "make nightly DEVICE=dev_two"
+    assert again == f".ootci/envs/dev_two/bin/python -m pytest tests/device/{TEST} --device dev"
+
+
 @pytest.mark.parametrize(
     ("path", "folder", "source"),
     [
@@ -138,9 +177,11 @@ def test_the_plugin_s_commits_and_else_its_versions_are_named() -> None:
     assert commits is not None
     assert commits.plugin is not None
     assert commits.plugin[0] == "aaaaaaa...bbbbbbb"
-    unknown = made()
-    assert unknown is not None
-    assert unknown.plugin is None
+    same = {"plugin_sources": "c" * 64}
+    unchanged = made(before={"plugin_commit": "a" * 40, **same}, after={"plugin_commit": "b" * 40, **same})
+    for nothing in (unchanged, made()):
+        assert nothing is not None
+        assert nothing.plugin is None
 
 
 def test_a_bisection_needs_a_good_night_and_an_issue_a_suspect() -> None:

@@ -50,7 +50,8 @@ def test_failures_have_their_text_and_the_command_that_reproduces_them(site: Pat
     assert "E AssertionError: Tensor-likes are not equal!" in failures[0].text
     command = failures[0].find("pre", class_="command")[0].text
     test = "tests/device/integration/test_views.py::test_transpose"
-    assert command == f".ootci/envs/borealis/bin/python -m pytest {test} --device borealis"
+    assert command.startswith("make nightly DEVICE=borealis TORCH=nightly@2026-11-20 PLUGIN=")
+    assert command.endswith(f" .ootci/envs/borealis/bin/python -m pytest {test} --device borealis")
 
 
 def test_who_tests_pull_requests_sees_how_near_level_3_is(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def _with(*failed: Outcome) -> Run:
 
 
 def _rows(record: Run, known: frozenset[str] = frozenset()) -> list[tuple[str, list[str], int]]:
-    _, rows = failures(record, {}, known)
+    _, rows = failures(device("dev"), record, {}, known)
     return [
         (row.outcome.id.partition("::")[2], [test.id.partition("::")[2] for test in row.alike], row.same_error_total)
         for row in rows
@@ -54,29 +54,29 @@ def test_a_failure_that_is_not_known_never_hides_behind_a_known_one() -> None:
     assert _rows(record, known) == [("b", [], 0), ("a", [], 0)]
 
 
-def test_a_failure_of_a_vendors_suite_leads_to_the_device_file_and_not_to_our_pytest(tmp_path: Path) -> None:
+def test_a_row_has_the_commands_of_the_card_for_its_test(tmp_path: Path) -> None:
     own = _failed("a", "RuntimeError: no").model_copy(update={"id": "mine/t.test_x::test_y", "suite": "mine"})
-    registry, history, record = (device("dev"),), History(tmp_path / "data"), _with(own, _failed("b", "other"))
+    registry = (device("dev", environment={"SDK": "/opt/sdk"}),)
+    history, record = History(tmp_path / "data"), _with(own, _failed("b", "other"))
     history.append_plan(plan(0))
     history.append_run(record)
     render(registry, history, judge(registry, history, record.finished_at), tmp_path / "site")
+    page = read(tmp_path / "site" / "d" / "dev" / "index.html")
+    first, again = "".join(map(str, page.find("pre", class_="command")[0].one("code").children)).split("\n")
+    assert first.startswith("make nightly DEVICE=dev TORCH=")
+    assert again.startswith("SDK=/opt/sdk .ootci/envs/dev/bin/python -m pytest tests/device/")
     found = {
         row.one("summary").one("code").text: [command.text for command in row.find("pre", class_="command")]
-        for row in read(tmp_path / "site" / "d" / "dev" / "index.html").find("details", class_="failure")
+        for row in page.find("details", class_="failure")
     }
-    assert found.pop("mine/t.test_x::test_y") == []
-    assert found == {
-        "integration/test_x.py::b": [
-            ".ootci/envs/dev/bin/python -m pytest tests/device/integration/test_x.py::b --device dev"
-        ]
-    }
+    assert found == {"mine/t.test_x::test_y": [first], "integration/test_x.py::b": [f"{first} {again}"]}
 
 
 def test_none_is_lost_where_there_are_too_many() -> None:
     kernel = "NotImplementedError: no kernel for this operator"
     others_of_it = [_failed(f"z{number}", f"RuntimeError: cause {chr(97 + number) * 3}") for number in range(SHOWN)]
     record = _with(*(_failed(f"t{number}", kernel) for number in range(50)), *others_of_it)
-    others, rows = failures(record, {}, ())
+    others, rows = failures(device("dev"), record, {}, ())
     assert len(rows) == SHOWN
     assert (len(rows[0].alike), rows[0].same_error_total) == (ALIKE_SHOWN, 49)
     assert [item.id for item in others] == [others_of_it[-1].id]
@@ -85,7 +85,7 @@ def test_none_is_lost_where_there_are_too_many() -> None:
 def _attempts(first: str, second: str) -> list[bool]:
     again = Attempt(outcome=OutcomeName.FAILED, message="RuntimeError: no card", text=second)
     record = _with(_failed("a", "RuntimeError: no card", first, attempts=(again,)))
-    _, rows = failures(record, {}, ())
+    _, rows = failures(device("dev"), record, {}, ())
     return list(rows[0].repeated)
 
 

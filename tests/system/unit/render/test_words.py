@@ -1,8 +1,7 @@
-"""Small renderings: times, nights in words, the command that reproduces a test."""
+"""Small renderings: times, and nights in words."""
 
 from __future__ import annotations
 
-import shlex
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -11,7 +10,6 @@ from unit.samples import night
 
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
-from ootci.stages.render.failures import reproduce
 from ootci.stages.render.nights import broken_streaks, in_words, night_grid, with_marks
 from ootci.stages.render.words import day, moment
 
@@ -58,26 +56,6 @@ def test_nights_in_words_keep_their_order() -> None:
         "2 nights OK from 2026-11-08, then 1 night NO DATA from 2026-11-10, then 1 night OK from 2026-11-11"
     )
     assert in_words(()) == "no nights yet"
-
-
-@pytest.mark.parametrize(
-    "test", ["ops/x.py::y[a b-'c'-$(reboot)]", "smoke/x`reboot`", "ops/a\nb; reboot", "ops/--help"]
-)
-def test_the_command_keeps_a_test_id_one_word(test: str) -> None:
-    words = shlex.split(reproduce(test, "openreg") or "")
-    assert words[:3] == [".ootci/envs/openreg/bin/python", "-m", "pytest"]
-    assert words[3:] == [f"tests/device/{' '.join(test.split())}", "--device", "openreg"]
-
-
-@pytest.mark.parametrize("test", ["mine/tests.test_x::test_y", "smokey/test_x.py::test_y", "--help"])
-def test_there_is_no_command_for_a_test_of_a_vendors_suite(test: str) -> None:
-    assert reproduce(test, "openreg") is None
-
-
-def test_the_command_has_the_variables_of_the_device_file() -> None:
-    environment = {"SDK": "/opt/a b", "LD_LIBRARY_PATH": "{venv}/lib"}
-    said = reproduce("smoke/test_x.py::test_y", "dev", environment) or ""
-    assert said.startswith("SDK='/opt/a b' LD_LIBRARY_PATH=.ootci/envs/dev/lib .ootci/envs/dev/bin/python -m pytest ")
 
 
 KINDS = {

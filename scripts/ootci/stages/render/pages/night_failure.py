@@ -12,7 +12,8 @@ from ootci.model.record import Record
 from ootci.model.torch_build import commits_between, full_commit, short_range
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, Verdicts
 
-from ..card import commands, plugin_range
+from ..card import plugin_range
+from ..commands import commands
 from ..nights import broken_streaks
 from ..text import one_line
 from .past_errors import Names, NewError
@@ -133,6 +134,7 @@ def _mark(plan_id: str, date: datetime, told: Mapping[str, NightReport]) -> Mark
         torch_commit=full_commit(torch.git_version if torch else None),
         plugin_version=_cut(plugin.version if plugin else None),
         plugin_commit=_cut(plugin.commit if plugin else None),
+        plugin_sources=plugin.sources_sha256 if plugin else None,
     )
 
 

@@ -151,7 +151,16 @@ class RunPages:
         return {
             "device": self._device,
             "page": page,
-            "view": run_view(run, page.stored, plan, changes, page.unsettled, is_whole=is_whole, is_recent=is_recent),
+            "view": run_view(
+                self._shown.item,
+                run,
+                page.stored,
+                plan,
+                changes,
+                page.unsettled,
+                is_whole=is_whole,
+                is_recent=is_recent,
+            ),
             "file": None if is_whole else _file(page.run),
             "base": None,
             "groups": (),

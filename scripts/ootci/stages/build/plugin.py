@@ -40,7 +40,8 @@ def build_plugin(
     fetched = _fetched(item, folder)
     key = digest(stamp.fetch, torch and torch.model_dump(), fetched.sources_sha256, device.build.model_dump())
     if stamp.build == key and stamp.plugin is not None and stamp.plugin.package == device.plugin.distribution:
-        return stamp.plugin, True
+        # The same sources: of this commit, although an earlier one was built. Device file and suites are this one's.
+        return stamp.plugin.model_copy(update={"commit": fetched.commit, "source": fetched.source}), True
     wheels = workspace.wheels(device.name) / key[:16]
     found = sorted(wheels.glob("*.whl"))
     if not found:

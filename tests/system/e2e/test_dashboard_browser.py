@@ -275,6 +275,23 @@ def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> No
         assert "Hold merges" in page.inner_text("main")
 
 
+@pytest.mark.parametrize("width", [1400, 320])
+@pytest.mark.parametrize("name", ["d/borealis/index.html", f"n/{plan_id(NIGHTS - 1)}/index.html", RUN])
+def test_a_command_is_broken_between_its_words_only(browser: Browser, sites: Sites, name: str, width: int) -> None:
+    with browser.new_context(viewport={"width": width, "height": 900}) as context:
+        page = visit(context, sites.address("file", "sample") + name).page
+        words = page.locator("pre.command span").evaluate_all("all => all.map(word => word.getClientRects().length)")
+        copied = page.evaluate(
+            "() => { const box = document.querySelector('pre.command');"
+            " getSelection().selectAllChildren(box); return [getSelection().toString(), box.textContent] }"
+        )
+    assert len(words) > 5
+    # A word in a folded part has no box.
+    assert set(words) <= {0, 1}
+    assert 1 in words
+    assert copied[0].strip() == copied[1]
+
+
 def test_the_missing_page_has_its_looks_at_any_depth(browser: Browser, sites: Sites) -> None:
     with browser.new_context() as context:
         seen = visit(context, sites.address("http", "sample") + "d/left/the/registry/")

@@ -39,6 +39,7 @@ _REMEMBERED = 2_000
 _SYMBOL = re.compile(r'<symbol id="([^"]+)".*?</symbol>\n')
 _EMPTY_SPRITE = re.compile(r'<svg class="sprite"[^>]*>\n</svg>\n')
 _USED = re.compile(r'<use [^>]*?href="#([^"]+)"')
+_WORD = re.compile(r"(\S+)")
 _CODE = re.compile(r"`([^`]{1,200})`")
 CODE_PIECES = 8
 """Pieces of code in one sentence; markup must not make a text much longer."""
@@ -192,6 +193,13 @@ def sentence(text: str) -> Markup:
     return prose(text[:1].upper() + text[1:])
 
 
+def whole_words(command: str) -> Markup:
+    """A command whose lines break at spaces only, cleaned and escaped; what is copied of it is the command."""
+    pieces = _WORD.split(clean(command))
+    shown = (Markup("<span>{}</span>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
+    return Markup("").join(shown)
+
+
 def _shown(macro: Macro, *given: object) -> str:
     """What a macro makes of what it is given; as ``once`` it is remembered, so that all of it has to be hashable."""
     return macro(*given)
@@ -217,6 +225,7 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "one_line": one_line,
     "marked": marked,
     "prose": prose,
+    "whole_words": whole_words,
     "sentence": sentence,
     "shown": shown,
     "works": works,

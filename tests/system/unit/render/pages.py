@@ -62,6 +62,11 @@ class Element:
         """All text below, with single spaces."""
         return " ".join("".join(self._texts()).split())
 
+    @property
+    def copied(self) -> str:
+        """All text below, as it is copied from a ``pre``."""
+        return "".join(child if isinstance(child, str) else child.copied for child in self.children)
+
     def _texts(self) -> Iterator[str]:
         for child in self.children:
             if isinstance(child, str):

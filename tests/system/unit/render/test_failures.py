@@ -62,7 +62,7 @@ def test_a_row_has_the_commands_of_the_card_for_its_test(tmp_path: Path) -> None
     history.append_run(record)
     render(registry, history, judge(registry, history, record.finished_at), tmp_path / "site")
     page = read(tmp_path / "site" / "d" / "dev" / "index.html")
-    first, again = "".join(map(str, page.find("pre", class_="command")[0].one("code").children)).split("\n")
+    first, again = page.find("pre", class_="command")[0].copied.split("\n")
     assert first.startswith("make nightly DEVICE=dev TORCH=")
     assert again.startswith("SDK=/opt/sdk .ootci/envs/dev/bin/python -m pytest tests/device/")
     found = {

@@ -209,7 +209,7 @@ def test_a_withdrawn_nightly_keeps_its_pages_which_say_when_and_why(tmp_path: Pa
 def test_a_nightly_names_the_errors_that_were_first_seen_on_it(site: Path) -> None:
     new = {number: nightly(site, number).find("section", aria_labelledby="new") for number in range(NIGHTS)}
     assert [number for number, found in new.items() if found] == [3, 4, 10, 11]
-    (row,) = new[11][0].one("tbody").find("tr")
+    (row,) = new[11][0].find("li")
     assert row.text == "build: ninja ended with exit code <n> Dune NPU"
     error, device = (link.attributes["href"] for link in row.find("a"))
     assert device == "../../d/dune/index.html"
@@ -229,7 +229,7 @@ def test_of_many_new_errors_a_nightly_names_some_and_counts_the_rest(
     monkeypatch.setattr(past_errors, "NEW_ERRORS", 4)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     page = nightly(tmp_path / "site", 3)
-    assert len(page.one("section", aria_labelledby="new").one("tbody").find("tr")) == 4
+    assert len(page.one("section", aria_labelledby="new").find("li")) == 4
     assert page.one("p", class_="cut").text == "6 more errors not named here"
 
 

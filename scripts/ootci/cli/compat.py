@@ -93,8 +93,8 @@ def compat_command(
 
     A wheel is read and never installed, loaded or imported. Compared with the torch that the plugin was made for, four
     things may be missing: symbols that its libraries need, names of `torch.*` that its sources import (imports inside
-    `try` are left out), overloads of operators, and its entry point. With --compile its source is compiled; where that
-    fails on PyTorch's newest release, too, no break is predicted.
+    `try` or `if` are left out), overloads of operators, and its entry point. With --compile its source is compiled;
+    where that fails on PyTorch's newest release, too, no break is predicted.
 
     \b
     Examples:
@@ -132,9 +132,16 @@ def compat_command(
     for error in errors:
         show_error(error)
     broken = any(item.forecast is Forecast.BREAK for item in found.predictions)
-    not_compiled = any(item.source and item.source.forecast is Forecast.UNCHECKED for item in found.predictions)
-    worst = max((EXIT_INFRASTRUCTURE * not_compiled, *(error.exit_code for error in errors)))
+    unknown = any(map(_is_unknown, found.predictions))
+    worst = max((EXIT_INFRASTRUCTURE * unknown, *(error.exit_code for error in errors)))
     sys.exit(worst or (EXIT_DEVICE if broken and not exit_zero else EXIT_FINE))
+
+
+def _is_unknown(item: Prediction) -> bool:
+    """Whether a source was not compiled, or a wheel was read with nothing to compare it with; all else is an error."""
+    if item.source is not None:
+        return item.source.forecast is Forecast.UNCHECKED
+    return item.forecast is Forecast.UNCHECKED and item.wheel is not None
 
 
 def _require_sources(targets: Sequence[Target]) -> None:
@@ -234,7 +241,7 @@ def _row(name: tuple[str, str], items: Sequence[Prediction], torches: Sequence[s
 
 
 def _cell(item: Prediction) -> str:
-    if item.wheel is None:
+    if item.wheel is None or item.forecast is Forecast.UNCHECKED:
         return "nothing public" if item.forecast is Forecast.NOTHING else str(item.forecast)
     counts = ((item.count(kind), letters) for kind, letters in _LETTERS.items())
     return " + ".join(f"{count} {letters}" for count, letters in counts if count) or "0"

@@ -267,15 +267,27 @@ def _with_source(
 def _made_for(
     plugin: PluginWheel, device: Device | None, tested: Sequence[TorchWheel], torches: _Torches
 ) -> list[TorchWheel]:
-    """The torch that a plugin was made for, where it is not among those that are tested."""
+    """The torch that a plugin was made for, where it is not among those that are tested, or else another one."""
     stated = plugin.pinned or (device.torch.release if device else None)
-    if stated is None or any(torch.version.public == stated for torch in tested):
-        return []
-    try:
-        return [torches.get(stated)]
-    except OotciError as error:
-        plugin.notes.append(f"torch {stated}, for which it was made, is not available: {error.what}")
-        return []
+    if stated is not None and all(torch.version.public != stated for torch in tested):
+        try:
+            return [torches.get(stated)]
+        except OotciError as error:
+            plugin.notes.append(f"torch {stated}, for which it was made, is not available: {error.what}")
+    return [] if len(tested) > 1 else _another(plugin, tested[0], torches)
+
+
+def _another(plugin: PluginWheel, tested: TorchWheel, torches: _Torches) -> list[TorchWheel]:
+    """A release to compare with where only one torch was named: a torch is no evidence against itself."""
+    for release in OtherTorch:
+        try:
+            torch = torches.get(release.value)
+        except OotciError as error:
+            plugin.notes.append(f"PyTorch's {release.value.replace('_', ' ')} is not available: {error.what}")
+        else:
+            if torch.version != tested.version:
+                return [torch]
+    return []
 
 
 def _public_wheel(device: Device | None, folder: Path) -> Path | str:

@@ -23,7 +23,8 @@ class Forecast(str, Enum):
     NO_BREAK = "no break found"
     NOTHING = "nothing public to check"
     UNCHECKED = "cannot be checked"
-    """No prediction: what is public could not be downloaded, its wheel is refused, or its source was not compiled."""
+    """No prediction: what is public could not be downloaded, its wheel is refused, there is no other torch to compare
+    with, or its source was not compiled."""
 
     __str__ = str.__str__
 

@@ -33,6 +33,10 @@ class NoObject(Exception):
     """The file is no shared object that can be read; its text is why."""
 
 
+class ForeignObject(NoObject):
+    """It is for other machines, such as firmware of the device: no Python that has torch loads it."""
+
+
 @dataclass
 class Symbols:
     """Symbols of PyTorch in one object or in several.
@@ -167,11 +171,11 @@ def _sections(stream: IO[bytes]) -> list[Any]:
         stream.seek(0)
         elf: Any = ELFFile(stream)
         header = elf.header
-        if elf.elfclass != 64 or not elf.little_endian or header["e_shentsize"] != 64:
-            raise NoObject("it is not a 64-bit little-endian object")
+        if elf.elfclass != 64 or not elf.little_endian:
+            raise ForeignObject("it is not a 64-bit little-endian object")
         length = stream.seek(0, 2)
         count = header["e_shnum"]
-        if not 0 < count <= MAX_SECTIONS or header["e_shoff"] + count * 64 > length:
+        if header["e_shentsize"] != 64 or not 0 < count <= MAX_SECTIONS or header["e_shoff"] + count * 64 > length:
             raise NoObject("its section headers are missing or damaged")
         found = [
             struct_parse(elf.structs.Elf_Shdr, stream, stream_pos=header["e_shoff"] + 64 * number)

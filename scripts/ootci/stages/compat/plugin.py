@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
@@ -16,7 +17,7 @@ from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from .objects import OBJECT, NoObject, naming, overloads_in, symbols_of
+from .objects import OBJECT, ForeignObject, NoObject, naming, overloads_in, symbols_of
 from .python_names import MAX_SOURCE, Used, collect
 from .wheel import Wheel
 
@@ -25,6 +26,7 @@ GROUP = "torch.backends"
 MAX_SOURCES = 256 << 20
 """Bytes of Python sources that are parsed."""
 MAX_METADATA = 4 << 20
+MAX_ENTRY_POINTS = 20
 _RELEASE_IN_NAME = re.compile(r"(?<![0-9])([0-9]+)_([0-9]+)_[0-9]+(?![0-9])")
 _REGISTERS = re.compile(r"_ZN[A-Z]*5torch7Library5?_?impl|_ZNR5torch7Library5_impl")
 
@@ -130,6 +132,7 @@ def read_plugin(path: Path, name: str | None, operators: Collection[str]) -> Plu
 
 def _read_objects(wheel: Wheel, plugin: PluginWheel, constants: Mapping[bytes, str]) -> None:
     defined: set[str] = set()
+    foreign: list[str] = []
     for name in sorted(wheel.members):
         if not OBJECT.search(name):
             continue
@@ -140,12 +143,17 @@ def _read_objects(wheel: Wheel, plugin: PluginWheel, constants: Mapping[bytes, s
                 symbols = symbols_of(stream)
                 registers = any(_REGISTERS.match(symbol) for symbol in symbols.needed)
                 named = overloads_in(stream, constants)
+            except ForeignObject:
+                foreign.append(name)
+                continue
             except NoObject as error:
                 raise wheel.refused(f"{name}: {error}") from error
         defined |= symbols.defined
         plugin.objects.append(Object(name, symbols.needed, named, registers))
     for item in plugin.objects:
         item.needed -= defined
+    if foreign:
+        plugin.notes.append(f"{len(foreign)} objects are for other machines and not read, first {foreign[0]}")
 
 
 def _is_object(stream: IO[bytes]) -> bool:
@@ -179,11 +187,10 @@ def _read_metadata(wheel: Wheel, plugin: PluginWheel) -> None:
     for text in stated.get("requires_dist", []):
         try:
             requirement = Requirement(text)
-        except InvalidRequirement:
+            applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
             continue
-        if canonicalize_name(requirement.name) == "torch" and (
-            requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        ):
+        if applies and canonicalize_name(requirement.name) == "torch":
             plugin.requires = requirement.specifier
     entries = f"{folder}/entry_points.txt"
     _read_entry_points(wheel, plugin, wheel.read(entries, MAX_METADATA) if entries in wheel.members else b"")
@@ -199,8 +206,14 @@ def _read_entry_points(wheel: Wheel, plugin: PluginWheel, content: bytes) -> Non
     found = dict(parser[GROUP]) if parser.has_section(GROUP) else {}
     if not found:
         plugin.notes.append(f"no entry point in {GROUP}: `import torch` does not load the plugin")
+    if len(found) > MAX_ENTRY_POINTS or any(len(name) + len(target) > 500 for name, target in found.items()):
+        raise wheel.refused("it has too many or too long entry points")
+    packages = {member.partition("/")[0].partition(".")[0] for member in wheel.members}
     for name, target in found.items():
         module = target.partition("[")[0].partition(":")[0].strip().replace(".", "/")
+        if module.partition("/")[0] not in packages:
+            plugin.notes.append(f"the entry point {name} = {target} leads to a package that this wheel does not bring")
+            continue
         endings = ("/__init__.py", ".py")
         if not any(f"{module}{ending}" in wheel.members for ending in endings) and not any(
             member.startswith(f"{module}.") and OBJECT.search(member) for member in wheel.members

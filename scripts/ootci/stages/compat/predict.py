@@ -44,11 +44,14 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
         names=len(plugin.used.names),
         operators=len(_operators_named(plugin, torch)),
     )
-    forecast = Forecast.BREAK if findings else Forecast.NO_BREAK
+    forecast, why = Forecast.BREAK if findings else Forecast.NO_BREAK, _why(findings, checked)
+    if baseline is None and not findings:
+        # A symbol that this torch lacks may be of any library.
+        forecast, why = Forecast.UNCHECKED, "there is no other torch to compare with"
     return Prediction(
         plugin=plugin.name,
         forecast=forecast,
-        why=_why(findings, checked),
+        why=why,
         wheel=plugin.file,
         version=str(plugin.version),
         torch=str(torch.version),
@@ -125,26 +128,24 @@ def _findings(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | Non
             text=f"the wheel is for {_pythons(plugin.tags)}, torch is for {_pythons(torch.tags)}",
             needed_by=(plugin.file,),
         )
-    yield from _symbols(plugin, torch, baseline)
     if baseline is None:
         return
+    yield from _symbols(plugin, torch, baseline)
     for name, place in sorted(plugin.used.names.items()):
         if not torch.modules.has(name) and baseline.modules.has(name):
             yield Finding(kind=FindingKind.NAME, name=name, text=name, needed_by=(place,))
     yield from _operators(plugin, torch, baseline)
 
 
-def _symbols(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | None) -> Iterator[Finding]:
+def _symbols(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> Iterator[Finding]:
     needed = plugin.needed_by(torch.version)
-    missing = sorted(needed.keys() - torch.symbols)
-    if baseline is not None:
-        missing = [name for name in missing if name in baseline.symbols]
+    missing = sorted((needed.keys() & baseline.symbols) - torch.symbols)
     texts = demangled(missing)
     headers: dict[str, str | None] = {}
     for name in missing:
         text = texts.get(name, name)
         word = _identifier(text)
-        if word and baseline is not None and word not in headers and len(headers) < 20:
+        if word and word not in headers and len(headers) < 20:
             headers[word] = baseline.header_of(word)
         objects = tuple(sorted(needed[name]))
         header = headers.get(word) if word else None
@@ -152,6 +153,8 @@ def _symbols(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | None
 
 
 def _operators(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> Iterator[Finding]:
+    if not torch.operators:  # It packages no list of them, which is not to have none.
+        return
     for name in sorted(plugin.used.operators.keys() & (baseline.operators.keys() - torch.operators.keys())):
         place = plugin.used.operators[name]
         yield Finding(kind=FindingKind.OPERATOR, name=name, text=f"aten::{name}", needed_by=(place,))

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 MAX_SOURCE = 8 << 20
 """Bytes of one source file: the longest of torch 2.13.0 has 1.1 MB."""
@@ -18,7 +19,9 @@ _IMPORTS = re.compile(rb"\bfrom\s+torch\b|\bimport\b[^\n]*\btorch\s*\.")
 _NAMES_OVERLOAD = re.compile(rb"\baten\s*\.\s*\w+\s*\.\s*\w")
 """Sources without these use nothing of torch that is looked for; parsing takes most of the time."""
 _MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _WORD_IN_QUOTES = re.compile(r"[\"']([A-Za-z_]\w*)[\"']")
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _DYNAMIC = ("torch.ops", "torch.classes")
 """Modules whose attributes are made when they are requested (torch/_ops.py, torch/_classes.py)."""
 
@@ -50,7 +53,7 @@ def parsed(source: bytes) -> ast.Module | None:
 
 
 def collect(source: bytes, file: str, used: Used) -> None:
-    """Add what one source uses: imports inside ``try`` and for type checkers are left out."""
+    """Add what one source uses; what a plugin may do without on some torch is left out: see ``_certain``."""
     names_operators = _NAMES_OVERLOAD.search(source) is not None
     if not names_operators and not _IMPORTS.search(source):
         return
@@ -61,47 +64,63 @@ def collect(source: bytes, file: str, used: Used) -> None:
     for node in _certain(tree.body):
         for name in _imported(node):
             used.names.setdefault(name, f"{file}:{node.lineno}")
-    if names_operators:
-        lines: dict[str, int] = {}
-        for found in _attributes(tree):
-            if overload := _overload(found):
-                lines[overload] = min(found.lineno, lines.get(overload, found.lineno))
-        for overload, line in lines.items():
-            used.operators.setdefault(overload, f"{file}:{line}")
+        if names_operators:
+            for found in _attributes(node):
+                if overload := _overload(found):
+                    used.operators.setdefault(overload, f"{file}:{found.lineno}")
 
 
-def _attributes(tree: ast.Module) -> Iterator[ast.Attribute]:
-    """Every attribute, in no order; `ast.walk` takes three times as long."""
-    pending: list[object] = [tree]
+def _attributes(node: ast.stmt) -> Iterator[ast.Attribute]:
+    """Attributes in a statement that are evaluated whenever it is; those of the statements within it are left out."""
+    pending: list[object] = [value for part, value in vars(node).items() if part not in _BLOCKS]
     while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, ast.AST):
-            pending.extend(vars(node).values())
-            if isinstance(node, ast.Attribute):
-                yield node
+        inner = pending.pop()
+        if isinstance(inner, list):
+            pending.extend(inner)
+        elif isinstance(inner, ast.IfExp):
+            pending.append(inner.test)
+        elif isinstance(inner, ast.BoolOp):
+            pending.append(inner.values[0])
+        elif isinstance(inner, ast.AST):
+            pending.extend(vars(inner).values())
+            if isinstance(inner, ast.Attribute):
+                yield inner
 
 
 def _certain(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that nothing keeps from failing, in functions too."""
-    pending = list(reversed(body))
-    while pending:
-        node = pending.pop()
+    """Every statement that runs on each torch and that nothing keeps from failing, in functions too.
+
+    Statements in ``try`` and ``if`` are left out, and those after one of them that may leave the block: plugins that
+    support several releases import names so.
+    """
+    for node in body:
         yield node
-        if isinstance(node, ast.If) and _for_type_checkers(node.test):
-            pending.extend(node.orelse)
-        elif not _may_fail(node):
+        if isinstance(node, (ast.If, ast.Match)) or _may_fail(node):
+            if _may_leave(node):
+                return
+        else:
             for part in ("body", "orelse", "finalbody"):
-                pending.extend(getattr(node, part, []))
-            for branch in getattr(node, "cases", []):
-                pending.extend(branch.body)
+                yield from _certain(getattr(node, part, []))
 
 
 def _may_fail(node: ast.AST) -> bool:
     if isinstance(node, ast.With):
         return any("suppress" in ast.dump(item.context_expr) for item in node.items)
-    return isinstance(node, ast.Try) and bool(node.handlers)
+    return bool(getattr(node, "handlers", []))
+
+
+def _may_leave(node: ast.stmt) -> bool:
+    """Whether a branch ends the block that it is in. One that raises an error saves the plugin from nothing."""
+    pending: list[ast.AST] = [node]
+    while pending:
+        branch: Any = pending.pop()
+        pending += [*getattr(branch, "handlers", []), *getattr(branch, "cases", [])]
+        for block in (getattr(branch, "body", []), getattr(branch, "orelse", [])):
+            if block and isinstance(block[-1], (ast.Return, ast.Continue, ast.Break)):
+                return True
+            if block and isinstance(block[-1], ast.If):
+                pending.append(block[-1])
+    return False
 
 
 def _for_type_checkers(test: ast.expr) -> bool:
@@ -196,7 +215,10 @@ class Modules:
             # A syntax tree of the stubs of torch._C takes 200 MB.
             found = _STUB.findall(source.decode("utf-8", "replace"))
             names |= {name for pair in found for name in pair if name}
-        elif (tree := parsed(source)) is not None:
+        elif (tree := parsed(source)) is None:
+            # It is for a newer Python, so nobody knows what it binds: perhaps every word in it.
+            names.update(_WORD.findall(source.decode("utf-8", "replace")))
+        else:
             package = module if "/__init__." in file else module.rpartition(".")[0]
             for node in _statements(tree.body):
                 names |= _binds(node)

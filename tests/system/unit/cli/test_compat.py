@@ -74,6 +74,23 @@ def test_several_torches_are_a_table(ootci: Tool, tmp_path: Path, wheels: Wheels
     assert "| torch-card 1.0 | 2.13.0 | 3 | 1 | 0 | 2 sym + 1 py |" in markdown.out
 
 
+def test_one_torch_is_compared_with_the_newest_release(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    """The plugin's metadata names no torch, and a torch is no evidence against itself."""
+    plugin = write_wheel(tmp_path, "torch_free", "1.0", plugin_objects(tmp_path))
+    alone = ootci("compat", str(plugin), "--torch", wheels.new, cwd=tmp_path, env=OFFLINE)
+    assert alone.code == 3
+    assert "torch-free 1.0  unknown   1        0      cannot be checked\n" in alone.out
+    assert "  note: PyTorch's previous release is not available: " in alone.out
+    releases = [
+        torch_wheel(tmp_path / version, kind, version) for kind, version in (("new", "2.15.0"), ("old", "2.14.1"))
+    ]
+    with serve_torch_index(tmp_path / "index") as index:
+        index.files |= {f"/release/cpu/torch/{wheel.name}": wheel.read_bytes() for wheel in releases}
+        ran = ootci("compat", str(plugin), "--torch", wheels.new, cwd=tmp_path, env={**OFFLINE, **index.variables})
+    assert "torch-free 1.0  2.14.1 (guessed)  3        0      2 sym\n" in ran.out, ran.err
+    assert ran.code == 1
+
+
 def test_no_break_is_exit_code_0(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
     ran = ootci("compat", wheels.plugin, "--torch", wheels.old, "--format", "json", cwd=tmp_path)
     (found,) = json.loads(ran.out)["predictions"]
@@ -206,7 +223,8 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
     ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
     assert ran.code == 0
-    assert "dev on torch 2.15.0: break predicted: " in ran.out
+    # A torch is no evidence against itself, and no other one is to be had.
+    assert "dev on torch 2.15.0: cannot be checked: there is no other torch to compare with\n" in ran.out
     predicted = read(Compat, tmp_path / ".ootci" / "compat.json")
     assert predicted.plan_id == found.id
     assert [torch.git_version for torch in predicted.torches] == [COMMIT]
@@ -215,7 +233,7 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     (nightly,) = {run.torch for run in read(Plan, tmp_path / ".ootci" / "plan.json").runs}
     write(found.model_copy(update={"runs": (), "nightly": nightly}), tmp_path / ".ootci" / "plan.json")
     ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
-    assert "dev on torch 2.15.0: break predicted: " in ran.out
+    assert "dev on torch 2.15.0: cannot be checked: " in ran.out
     assert read(Compat, tmp_path / ".ootci" / "compat.json") == predicted
     gone = nightly.model_copy(update={"unavailable_reason": "the index does not answer"})
     write(found.model_copy(update={"runs": (), "nightly": gone}), tmp_path / ".ootci" / "plan.json")

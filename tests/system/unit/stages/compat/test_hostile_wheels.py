@@ -51,6 +51,10 @@ def _bomb(folder: Path) -> Path:
     return _zip(folder, ("torch_card/x.py", bytes(40 << 20)))
 
 
+def _entries(folder: Path, lines: str) -> Path:
+    return _zip(folder, ("torch_card-1.0.dist-info/entry_points.txt", f"[torch.backends]\n{lines}".encode()))
+
+
 def _twice(folder: Path) -> Path:
     path = _zip(folder, ("torch_card/a.py", b"1"), ("torch_card/b.py", b"2"))
     path.write_bytes(path.read_bytes().replace(b"torch_card/b.py", b"torch_card/a.py"))
@@ -92,6 +96,8 @@ WHEELS: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "no zip": (lambda folder: _written(folder, b"hello"), "no whole zip file"),
     "no object": (lambda folder: _zip(folder, ("torch_card/_C.so", b"\x7fELF" + bytes(9000))), "no shared object"),
+    "many entry points": (lambda folder: _entries(folder, "".join(f"c{i} = x{i}\n" for i in range(99))), "too many"),
+    "a long entry point": (lambda folder: _entries(folder, f"c = {'x' * 9000}\n"), "too long"),
     "a pipe": (lambda folder: folder / "absent" / NAME, "cannot be read"),
     "deep source": (lambda folder: _zip(folder, ("torch_card/x.py", b"import torch.x\n" + b"(" * 100_000)), ""),
 }

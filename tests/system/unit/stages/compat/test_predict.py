@@ -6,6 +6,7 @@ import re
 import subprocess
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from ootci.model.compat import FindingKind, Forecast, Prediction
 from ootci.stages.compat import TorchWheel, export_changes, needs_of, predict, read_plugin, read_torch
 from ootci.stages.compat.objects import symbols_of
 from ootci.stages.compat.python_names import Modules
+from ootci.stages.compat.torch_wheel import OPERATORS
 
 UNUSED = "_ZN2at6unusedEv"
 MADE_FOR = "Requires-Dist: torch==2.13.0\n"
@@ -178,6 +180,87 @@ def test_overloads_that_are_gone_or_changed(
         "aten::add.Tensor: (Tensor, Tensor, *, Scalar) -> Tensor is now (Tensor, Tensor, *, Scalar,"
     )
     assert any("1 overloads that its objects name are gone" in note for note in found.notes)
+
+
+GONE = "from torch.utils.gone import helper"
+CONDITIONAL = (
+    f"import torch\nif torch.__version__ < '2.15':\n    {GONE}\n",
+    f"if NEW:\n    pass\nelif CURRENT >= (2, 15):\n    pass\nelse:\n    {GONE}\n",
+    f"import torch.utils\nif hasattr(torch.utils, 'gone'):\n    {GONE}\n",
+    f"def load():\n    if NEW:\n        return None\n    {GONE}\n",
+    f"def load():\n    if OLD:\n        pass\n    elif NEW:\n        return None\n    {GONE}\n",
+    f"def load():\n    try:\n        from torch.new import helper\n    except ImportError:\n        pass\n"
+    f"    else:\n        return helper\n    {GONE}\n",
+    f"match VERSION:\n    case (2, 13):\n        {GONE}\n",
+    "import torch\nx = [torch.ops.aten.full.names] if OLD else []\n",
+    "import torch\nx = OLD and torch.ops.aten.full.names\n",
+    "import torch\nif hasattr(torch.ops.aten.full, 'names'):\n    x = torch.ops.aten.full.names\n",
+    "import torch\ntry:\n    x = torch.ops.aten.full.names\nexcept AttributeError:\n    pass\n",
+)
+CERTAIN = (
+    f"if NEW:\n    pass\n{GONE}\n",
+    f"def load():\n    if OLD:\n        raise RuntimeError\n    {GONE}\n",
+    f"class Card:\n    def load(self):\n        with lock:\n            {GONE}\n",
+    "import torch\ndef load(x):\n    if x is torch.ops.aten.full.names:\n        pass\n",
+    "import torch\n@register([torch.ops.aten.full.names])\ndef load(x):\n    pass\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "breaks"), [(source, False) for source in CONDITIONAL] + [(s, True) for s in CERTAIN]
+)
+def test_only_what_runs_on_every_torch_can_break(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], source: str, breaks: bool
+) -> None:
+    """torch-npu 2.14.0 imports names for older releases so; of what it would lack on 2.15.0 it needs nothing."""
+    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": source}, requires=MADE_FOR)
+    assert (found.forecast is Forecast.BREAK) is breaks, found.why
+
+
+def test_a_module_for_a_newer_python_may_bind_every_word_in_it(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
+) -> None:
+    newer = "if True:\n    helper = 1\nnew syntax\n"
+    new = read_torch(torch_wheel(tmp_path, "new", "2.15.0", **{"torch/utils/gone.py": newer}))
+    with closing(new.wheel):
+        found = _predicted(tmp_path, (torches[0], new), SOURCES, requires=MADE_FOR)
+        assert not new.modules.has("torch.utils.gone.other")
+    assert found.count(FindingKind.NAME) == 0
+
+
+def test_a_torch_that_packages_no_list_of_overloads_lacks_none(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
+) -> None:
+    bare = read_torch(torch_wheel(tmp_path, "new", "2.15.0", **{OPERATORS: ""}))
+    with closing(bare.wheel):
+        found = _predicted(tmp_path, (torches[0], bare), SOURCES, requires=MADE_FOR)
+    assert (found.count(FindingKind.NAME), found.count(FindingKind.OPERATOR)) == (1, 0)
+
+
+def test_an_object_for_other_machines_is_left_out(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+) -> None:
+    """Such as firmware that a device runs."""
+    content = bytearray(objects["torch_card/_C.so"])
+    content[4] = 1  # 32 bits
+    found = _predicted(tmp_path, torches, {**objects, "torch_card/dsp.so": bytes(content)})
+    assert (found.checked.objects, found.checked.symbols) == (2, 3)
+    assert "1 objects are for other machines and not read, first torch_card/dsp.so" in found.notes
+
+
+@pytest.mark.parametrize("marker", ['python_version ~= "abc"', '"gpu" in extras'])
+def test_a_requirement_that_cannot_be_decided_is_none(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], marker: str
+) -> None:
+    requires = f"Requires-Dist: torch==2.13.0; {marker}\n"
+    assert _predicted(tmp_path, torches, {}, requires=requires).baseline_guessed
+
+
+def test_an_entry_point_of_another_package_is_no_break(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+    entry = "[torch.backends]\ncard = torch_card_core:load\n"
+    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
+    (note,) = found.notes
+    assert (found.findings, "leads to a package that this wheel does not bring" in note) == ((), True)
 
 
 def test_an_entry_point_that_leads_nowhere(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:

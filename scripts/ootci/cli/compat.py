@@ -35,7 +35,7 @@ _LETTERS = {
 }
 _NEED = {
     FindingKind.SYMBOL: "binaries need",
-    FindingKind.NAME: "sources import",
+    FindingKind.NAME: "sources need",
     FindingKind.OPERATOR: "sources name",
     FindingKind.SCHEMA: "binaries implement",
 }
@@ -92,8 +92,8 @@ def compat_command(
     """Predict which plugins a torch breaks, from their public wheels; no hardware is needed.
 
     A wheel is read and never installed, loaded or imported. Compared with the torch that the plugin was made for, four
-    things may be missing: symbols that its libraries need, names of `torch.*` that its sources import (imports inside
-    `try` or `if` are left out), overloads of operators, and its entry point. With --compile its source is compiled;
+    things may be missing: symbols that its libraries need, names of `torch.*` that its sources import or reach
+    (except inside `try` and `if`), overloads of operators, and its entry point. With --compile its source is compiled;
     where that fails on PyTorch's newest release, too, no break is predicted.
 
     \b

@@ -35,7 +35,7 @@ class FindingKind(str, Enum):
     SYMBOL = "symbol"
     """A symbol that a shared object needs from PyTorch's libraries."""
     NAME = "name"
-    """A name of ``torch.*`` that a source imports."""
+    """A name of ``torch.*`` that a source imports or reaches as an attribute of a module."""
     OPERATOR = "operator"
     """An overload of ``aten`` that the plugin registers or names."""
     SCHEMA = "schema"
@@ -100,7 +100,7 @@ class Checked(Record):
     sources: int = 0
     """Python sources."""
     names: int = 0
-    """Different names of ``torch.*`` that they import."""
+    """Different names of ``torch.*`` that they import, and attributes that are gone."""
     operators: int = 0
     """Different overloads of ``aten`` that objects and sources name."""
 

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from .objects import OBJECT, ForeignObject, NoObject, naming, overloads_in, symbols_of
-from .python_names import MAX_SOURCE, Used, collect
+from .python_names import MAX_SOURCE, Used, collect, lines_of
 from .wheel import Wheel
 
 GROUP = "torch.backends"
@@ -57,6 +57,7 @@ class PluginWheel:
         name: the device's name, or the distribution's.
         file: the wheel's file name.
         tags: the Pythons and machines that the wheel is for.
+        path: the wheel.
         requires: its metadata's requirement of torch; None where it has none.
         sources: how many Python sources it has.
         used: what they use of torch.
@@ -69,6 +70,7 @@ class PluginWheel:
     file: str
     version: Version
     tags: frozenset[Tag]
+    path: Path
     requires: SpecifierSet | None = None
     objects: list[Object] = field(default_factory=list)
     sources: int = 0
@@ -111,6 +113,29 @@ class PluginWheel:
         return found
 
 
+def places_of(plugin: PluginWheel, names: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Where a plugin's sources reach names of torch on every torch.
+
+    Args:
+        names: dotted names, with the sources that have them in their texts.
+
+    Raises:
+        WheelRefused: the wheel has changed since it was read.
+
+    """
+    by_file: dict[str, set[str]] = {}
+    for name, files in names.items():
+        for file in files:
+            by_file.setdefault(file, set()).add(name)
+    found: dict[str, str] = {}
+    if by_file:
+        with Wheel(plugin.path) as wheel:
+            for file in sorted(by_file):
+                for name, line in lines_of(wheel.read(file, MAX_SOURCE), by_file[file]).items():
+                    found.setdefault(name, f"{file}:{line}")
+    return found
+
+
 def read_plugin(path: Path, name: str | None, operators: Collection[str]) -> PluginWheel:
     """Read a plugin's wheel. Only members are read; nothing of it is loaded or imported.
 
@@ -123,7 +148,7 @@ def read_plugin(path: Path, name: str | None, operators: Collection[str]) -> Plu
 
     """
     with Wheel(path) as wheel:
-        plugin = PluginWheel(name or wheel.project, path.name, wheel.version, wheel.tags)
+        plugin = PluginWheel(name or wheel.project, path.name, wheel.version, wheel.tags, path)
         _read_objects(wheel, plugin, naming(operators))
         _read_sources(wheel, plugin)
         _read_metadata(wheel, plugin)

@@ -13,7 +13,7 @@ from ootci.adapters.process import run
 from ootci.errors import ToolMissing
 from ootci.model.compat import OF_PYTORCH, Checked, Finding, FindingKind, Forecast, Needs, Prediction
 
-from .plugin import PluginWheel
+from .plugin import PluginWheel, places_of
 from .torch_wheel import TorchWheel
 
 SHOWN = 1000
@@ -41,7 +41,7 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
         objects=len(plugin.objects_for(torch.version)),
         symbols=len(counted),
         sources=plugin.sources,
-        names=len(plugin.used.names),
+        names=len(plugin.used.names.keys() | {item.name for item in findings if item.kind is FindingKind.NAME}),
         operators=len(_operators_named(plugin, torch)),
     )
     forecast, why = Forecast.BREAK if findings else Forecast.NO_BREAK, _why(findings, checked)
@@ -131,10 +131,33 @@ def _findings(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | Non
     if baseline is None:
         return
     yield from _symbols(plugin, torch, baseline)
-    for name, place in sorted(plugin.used.names.items()):
-        if not torch.modules.has(name) and baseline.modules.has(name):
-            yield Finding(kind=FindingKind.NAME, name=name, text=name, needed_by=(place,))
+    imported = plugin.used.names
+    gone = {name: imported[name] for name in imported if _is_gone(name, torch, baseline)}
+    for name, place in sorted({**places_of(plugin, _reached(plugin, torch, baseline)), **gone}.items()):
+        yield Finding(kind=FindingKind.NAME, name=name, text=name, needed_by=(place,))
     yield from _operators(plugin, torch, baseline)
+
+
+def _is_gone(name: str, torch: TorchWheel, baseline: TorchWheel) -> bool:
+    return not torch.modules.has(name) and baseline.modules.has(name)
+
+
+def _reached(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> dict[str, set[str]]:
+    """Attributes of torch's modules that are gone, with the sources that have them in their texts.
+
+    An attribute of anything else, such as a class, is not known. What the plugin itself assigns is there.
+    """
+    gone: dict[str, set[str]] = {}
+    for text, files in plugin.used.reached.items():
+        name = "torch"
+        for part in text.split(".")[1:]:
+            module, name = name, f"{name}.{part}"
+            if not torch.modules.is_module(module) or name in plugin.used.assigned:
+                break
+            if _is_gone(name, torch, baseline):
+                gone.setdefault(name, set()).update(files)
+                break
+    return gone
 
 
 def _symbols(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> Iterator[Finding]:

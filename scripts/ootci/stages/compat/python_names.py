@@ -5,19 +5,21 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 MAX_SOURCE = 8 << 20
 """Bytes of one source file: the longest of torch 2.13.0 has 1.1 MB."""
+MAX_REACHED = 100_000
 _PYTHON = re.compile(r"(/__init__)?\.pyi?$")
 _STUB = re.compile(r"^(?:    )?(?:async )?(?:def|class) (\w+)|^(?:    )?(\w+) *[:=]", re.MULTILINE)
 _DEFINITION = re.compile(r"^(?:class |def |async def |(?=\w+ *(?:=|: ?[\w\[\]., |]+=)))(\w+)", re.MULTILINE)
 _IMPORTS = re.compile(rb"\bfrom\s+torch\b|\bimport\b[^\n]*\btorch\s*\.")
 _NAMES_OVERLOAD = re.compile(rb"\baten\s*\.\s*\w+\s*\.\s*\w")
 """Sources without these use nothing of torch that is looked for; parsing takes most of the time."""
+_REACHED = re.compile(rb"(?<![\w.])(torch(?:\.[A-Za-z_]\w*)+)([ \t]*=(?!=))?")
 _MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WORD_IN_QUOTES = re.compile(r"[\"']([A-Za-z_]\w*)[\"']")
@@ -33,12 +35,16 @@ class Used:
     Attributes:
         names: dotted names that are imported, with the first place of each.
         operators: overloads of ``aten`` that are named, such as ``full.names``, with the first place of each.
+        reached: texts such as ``torch.cuda.is_available``, in code or not, with the sources that have them.
+        assigned: those that are assigned to.
         unparsed: sources that could not be parsed.
 
     """
 
     names: dict[str, str] = field(default_factory=dict)
     operators: dict[str, str] = field(default_factory=dict)
+    reached: dict[str, list[str]] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
     unparsed: list[str] = field(default_factory=list)
 
 
@@ -54,6 +60,11 @@ def parsed(source: bytes) -> ast.Module | None:
 
 def collect(source: bytes, file: str, used: Used) -> None:
     """Add what one source uses; what a plugin may do without on some torch is left out: see ``_certain``."""
+    for text, sets in set(_REACHED.findall(source)):
+        if len(used.reached) < MAX_REACHED:
+            used.reached.setdefault(text.decode(), []).append(file)
+        if sets:
+            used.assigned.add(text.decode())
     names_operators = _NAMES_OVERLOAD.search(source) is not None
     if not names_operators and not _IMPORTS.search(source):
         return
@@ -68,6 +79,25 @@ def collect(source: bytes, file: str, used: Used) -> None:
             for found in _attributes(node):
                 if overload := _overload(found):
                     used.operators.setdefault(overload, f"{file}:{found.lineno}")
+
+
+def lines_of(source: bytes, names: Collection[str]) -> dict[str, int]:
+    """The lines in which a source reaches dotted names on every torch; those that it may do without are left out."""
+    found: dict[str, int] = {}
+    tree = parsed(source)
+    for node in _certain(tree.body) if tree else ():
+        for item in _attributes(node):
+            if (name := _dotted(item)) in names and isinstance(item.ctx, ast.Load):
+                found.setdefault(name, item.lineno)
+    return found
+
+
+def _dotted(node: ast.expr) -> str:
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([getattr(node, "id", ""), *reversed(parts)])
 
 
 def _attributes(node: ast.stmt) -> Iterator[ast.Attribute]:
@@ -178,6 +208,10 @@ class Modules:
 
     def _source(self, module: str) -> bytes:
         return self._read(self._file(module) or "")
+
+    def is_module(self, name: str) -> bool:
+        """Whether a dotted name is a module with a source."""
+        return self._file(name) is not None
 
     def has(self, name: str) -> bool:
         """Whether a dotted name is a module, or is bound in the module before its last dot."""

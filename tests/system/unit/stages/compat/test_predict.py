@@ -108,7 +108,7 @@ def test_what_a_torch_exports_is_compared_with_an_earlier_one(torches: tuple[Tor
     assert (found.before.version, found.after.version, found.after.git_version) == ("2.13.0", "2.15.0", COMMIT)
     assert found.removed.symbols == ("_ZN2at5movedEi", "_ZN3c106reportEPKc")
     # A module stands for all names in it.
-    assert found.removed.names == ("torch.utils.gone",)
+    assert found.removed.names == ("torch.utils.gone", "torch.utils.old")
     assert found.removed.operators == ("add.Tensor_out", "full.names")
     assert (found.added.symbols, found.added.names, found.added.operators) == (("_ZN2at5movedEl",), (), ())
     assert found.schemas == ("add.Tensor",)
@@ -184,6 +184,13 @@ def test_overloads_that_are_gone_or_changed(
 
 GONE = "from torch.utils.gone import helper"
 CONDITIONAL = (
+    "import torch\nx = torch.utils.old if hasattr(torch.utils, 'old') else None\n",
+    "import torch\n# torch.utils.old\nx = 'torch.utils.old', getattr(torch.utils, 'old', None)\n",
+    "import torch\ntry:\n    x = torch.utils.old\nexcept AttributeError:\n    pass\n",
+    "import torch\nif not NEW:\n    x = torch.utils.old\n",
+    "import torch\ntorch.utils.old = 1\nx = torch.utils.old\n",
+    "import torch\nx = torch.Tensor.old, torch.utils.old.never, mytorch.utils.old, my.torch.utils.old\n"
+    "torch.utils.old = print\n",
     f"import torch\nif torch.__version__ < '2.15':\n    {GONE}\n",
     f"if NEW:\n    pass\nelif CURRENT >= (2, 15):\n    pass\nelse:\n    {GONE}\n",
     f"import torch.utils\nif hasattr(torch.utils, 'gone'):\n    {GONE}\n",
@@ -198,6 +205,8 @@ CONDITIONAL = (
     "import torch\ntry:\n    x = torch.ops.aten.full.names\nexcept AttributeError:\n    pass\n",
 )
 CERTAIN = (
+    "import torch\nx = torch.utils.gone.helper\n",
+    "import torch\ndef load():\n    return [torch.utils.old(1) for x in y]\n",
     f"if NEW:\n    pass\n{GONE}\n",
     f"def load():\n    if OLD:\n        raise RuntimeError\n    {GONE}\n",
     f"class Card:\n    def load(self):\n        with lock:\n            {GONE}\n",
@@ -215,6 +224,7 @@ def test_only_what_runs_on_every_torch_can_break(
     """torch-npu 2.14.0 imports names for older releases so; of what it would lack on 2.15.0 it needs nothing."""
     found = _predicted(tmp_path, torches, {"torch_card/__init__.py": source}, requires=MADE_FOR)
     assert (found.forecast is Forecast.BREAK) is breaks, found.why
+    assert all(place.startswith("torch_card/__init__.py:") for item in found.findings for place in item.needed_by)
 
 
 def test_a_module_for_a_newer_python_may_bind_every_word_in_it(

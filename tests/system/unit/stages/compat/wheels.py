@@ -83,6 +83,7 @@ def torch_wheel(folder: Path, kind: str, version: str, tag: str = TAG, **modules
     files["torchgen/packaged/ATen/native/native_functions.yaml"] = SCHEMAS[kind]
     if kind == "old":
         files["torch/utils/gone.py"] = "def helper(): ...\n"
+        files["torch/utils/__init__.py"] = "def old(): ...\n"
     return write_wheel(folder / f"{kind}-{version}", "torch", version, {**files, **modules}, tag=tag)
 
 

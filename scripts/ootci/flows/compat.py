@@ -313,7 +313,8 @@ def _public_wheel(device: Device | None, folder: Path) -> Path | str:
             where=index_url or "the package index",
             fix="see whether the package index answers, or name the path of a wheel",
         )
-    return f"looked for: a wheel of {package} on {index_url or 'the package index'}"
+    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    return f"looked for: a wheel of {package} for {python} on {index_url or 'the package index'}"
 
 
 class _Torches:

@@ -83,7 +83,7 @@ def baseline_of(plugin: PluginWheel, known: Sequence[TorchWheel]) -> tuple[Torch
     """The torch that a plugin was made for, and whether that is a guess.
 
     Its metadata names it where one release only is allowed; else it is the torch with the fewest missing symbols, the
-    newest of several.
+    newest of several, of those that are not newer than the named one.
     """
     if not known:
         return None, False
@@ -91,7 +91,9 @@ def baseline_of(plugin: PluginWheel, known: Sequence[TorchWheel]) -> tuple[Torch
         stated = [torch for torch in known if _allows(plugin, torch.version)]
         if stated:
             return max(stated, key=lambda torch: torch.version), False
-    allowed = [torch for torch in known if _allows(plugin, torch.version)] or list(known)
+    # A torch newer than the named one, which is not at hand, is what the plugin was not made for.
+    older = [torch for torch in known if plugin.pinned and Version(torch.version.public) <= Version(plugin.pinned)]
+    allowed = [torch for torch in known if _allows(plugin, torch.version)] or older or list(known)
     anywhere = frozenset().union(*(torch.symbols for torch in known))
 
     def missing(torch: TorchWheel) -> int:

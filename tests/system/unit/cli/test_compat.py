@@ -105,7 +105,7 @@ def test_one_change_that_several_wheels_need_is_named_once(ootci: Tool, tmp_path
         "  - at::moved(int)\n"
         "  - c10::report(char const*)\n"
     )
-    assert "torch 2.15.0 removes 1 name that 1 of 2 plugins' released sources import: torch-card\n" in ran.out
+    assert "torch 2.15.0 removes 1 name that 1 of 2 plugins' released sources need: torch-card\n" in ran.out
     same = ootci("compat", wheels.plugin, str(other), "--between", wheels.old, wheels.old, cwd=tmp_path)
     assert same.out.startswith("torch 2.13.0 removes nothing that 2 plugins' released wheels need\n")
     assert same.code == 0
@@ -140,7 +140,7 @@ def test_a_device_s_public_wheel_is_downloaded_and_read(ootci: Tool, tmp_path: P
     ("extra", "why"),
     [
         ("compat:\n  nothing_public: the vendor's index asks for an account.\n", "looked for: the vendor's index"),
-        ("compat:\n  package: torch-nobody\n", "looked for: a wheel of torch-nobody on the package index"),
+        ("compat:\n  package: torch-nobody\n", "looked for: a wheel of torch-nobody for Python 3."),
         ("", "looked for: a public wheel"),
     ],
 )

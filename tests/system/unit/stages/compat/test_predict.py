@@ -304,6 +304,17 @@ def test_the_baseline_is_what_the_metadata_says(
     assert "requires torch==2.13.0+cpu, which excludes 2.15.0" in old.notes
 
 
+def test_a_guess_is_not_newer_than_the_named_torch_that_is_not_at_hand(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
+) -> None:
+    """Else torch-npu 2.14.0 counts as made for 2.15.0, and lacks nothing there."""
+    source = "namespace c10 { void report(char const*); } namespace at { void moved(long); }"
+    object_ = compile_object(f"{source} void f() {{ c10::report(0); at::moved(1); }}", tmp_path / "a.so")
+    found = _predicted(tmp_path, torches, {"torch_card/_C.so": object_}, requires="Requires-Dist: torch==2.14.0\n")
+    assert (found.baseline, found.baseline_guessed) == ("2.13.0", True)
+    assert _names(found, FindingKind.SYMBOL) == ["c10::report(char const*)"]
+
+
 def test_a_guess_takes_the_newest_of_equals(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
     found = _predicted(tmp_path, torches, {"torch_card/__init__.py": ""})
     assert (found.baseline, found.baseline_guessed) == ("2.15.0", True)

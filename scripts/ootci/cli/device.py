@@ -15,7 +15,7 @@ from ootci.cli.show import show, show_table, show_text
 from ootci.errors import EXIT_FINE, EXIT_INPUT
 from ootci.flows.check import checked
 from ootci.flows.context import Folders
-from ootci.model.device import BAD_RANGES, load_registry
+from ootci.model.device import BAD_RANGES, is_device_file, load_registry
 from ootci.model.review import Review
 from ootci.stages.onboard.online import PATIENCE_SECONDS
 from ootci.stages.render import review_answer, review_lines
@@ -48,7 +48,7 @@ def show_command(device: str, folders: Folders) -> None:
 
 
 @click.command(short_help="Check device files.")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("chosen", nargs=-1, metavar="[DEVICE]...")
 @click.option(
     "--online",
     is_flag=True,
@@ -56,8 +56,10 @@ def show_command(device: str, folders: Folders) -> None:
 )
 @format_option
 @folder_options("devices")
-def check(files: tuple[Path, ...], online: bool, output_format: str, folders: Folders) -> None:
-    """Check device FILES, or all in devices/; print each problem with its line and the fix.
+def check(chosen: tuple[str, ...], online: bool, output_format: str, folders: Folders) -> None:
+    """Check device files, by default all in devices/; print each problem with its line and the fix.
+
+    DEVICE is a file, or the name of a device in devices/.
 
     Exit code 2 if a check failed; warnings do not count. With --online, a token in GITHUB_TOKEN raises GitHub's rate
     limit; it needs no permissions.
@@ -69,9 +71,10 @@ def check(files: tuple[Path, ...], online: bool, output_format: str, folders: Fo
     """
     of_all = folders.devices / BAD_RANGES
     listed = [folders.devices] if folders.devices.is_file() else sorted(folders.devices.glob("*.y*ml"))
-    if not files and not listed:
+    if not chosen and not listed:
         load_registry(folders.devices)
-    paths = files or (*listed, *([of_all] if of_all.exists() else []))
+    named = [Path(one) if is_device_file(one) else folders.devices / f"{one}.yaml" for one in chosen]
+    paths = named or (*listed, *([of_all] if of_all.exists() else []))
     rest = GithubRest(os.environ.get("GITHUB_TOKEN") or None, patience=PATIENCE_SECONDS) if online else None
     review = Review(files=tuple(checked(path, rest)[0] for path in paths))
     show(review, output_format, lambda markdown: review_answer(review) if markdown else "\n".join(review_lines(review)))

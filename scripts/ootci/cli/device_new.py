@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,20 +25,41 @@ from ootci.stages.onboard.first_file import Answers, FoundPlugin, Source, device
 
 @dataclass
 class _Interview:
-    """Takes answers from options, prompts for the others on a terminal, and collects the options that are missing."""
+    """Takes answers from options, prompts for the others on a terminal, and collects the options that are missing.
+
+    Attributes:
+        asks: whether there is a terminal.
+        missing: options without a value.
+        answers: options that have the same effect as the answers at the prompts.
+
+    """
 
     asks: bool
     missing: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
 
     def ask(self, flag: str, given: str | None, question: str, check: Callable[[str], str], offer: str | None) -> str:
         """One answer: from the option, else from the prompt, else the detected value."""
         if given is not None:
-            return check(given)
+            return given
         if self.asks:
-            return str(click.prompt(question, default=offer, value_proc=check, err=True))
+            answer = str(click.prompt(question, default=offer, value_proc=check, err=True))
+            self.answers += [flag, answer]
+            return answer
         if offer is None:
             self.missing.append(flag)
         return offer or ""
+
+    @contextlib.contextmanager
+    def keeping_answers(self) -> Iterator[None]:
+        """Print the command that continues with the answers, if they end in a refusal or an interruption."""
+        try:
+            yield
+        except BaseException:
+            if self.answers:
+                note("")
+                note(f"continue with: {shlex.join(['ootci', *sys.argv[1:], *self.answers])}")
+            raise
 
 
 def _is_a(kind: Any) -> Callable[[str], str]:
@@ -61,16 +84,36 @@ def _count(text: str) -> str:
     return text.strip()
 
 
+# The types refuse a wrong option before anything is asked.
 @click.command("new", short_help="Write a first device file.")
-@click.option("--name", help="Name of the device, as in torch.device(NAME).")
-@click.option("--display-name", metavar="TEXT", help="Name shown on the dashboard.")
-@click.option("--vendor", metavar="TEXT", help="Company that makes the device.")
-@click.option("--maintainer", "maintainers", multiple=True, metavar="@HANDLE", help="GitHub handle; repeatable.")
-@click.option("--distribution", metavar="NAME", help="Name of the plugin's package in `pip show`.")
-@click.option("--git", metavar="URL", help="Build the plugin from this repository.")
-@click.option("--path", metavar="DIR", help="Build the plugin from this folder, relative to the device file.")
-@click.option("--package", metavar="REQUIREMENT", help="Install the plugin with pip, by this requirement.")
-@click.option("--devices", "count", metavar="N", help="Number of devices in the machine.")
+@click.option("--name", type=_is_a(OutOfTreeName), metavar="TEXT", help="Name of the device, as in torch.device(NAME).")
+@click.option("--display-name", type=_is_a(Text), metavar="TEXT", help="Name shown on the dashboard.")
+@click.option("--vendor", type=_is_a(Text), metavar="TEXT", help="Company that makes the device.")
+@click.option(
+    "--maintainer",
+    "maintainers",
+    multiple=True,
+    type=_handles,
+    metavar="@HANDLE",
+    help="GitHub handle; repeatable.",
+)
+@click.option(
+    "--distribution", type=_is_a(Requirement), metavar="NAME", help="Name of the plugin's package in `pip show`."
+)
+@click.option("--git", type=_is_a(GitAddress), metavar="URL", help="Build the plugin from this repository.")
+@click.option(
+    "--path",
+    type=_is_a(SourcePath),
+    metavar="DIR",
+    help="Build the plugin from this folder, relative to the device file.",
+)
+@click.option(
+    "--package",
+    type=_is_a(Requirement),
+    metavar="REQUIREMENT",
+    help="Install the plugin with pip, by this requirement.",
+)
+@click.option("--devices", "count", type=_count, metavar="N", help="Number of devices in the machine.")
 @click.option(
     "--python",
     metavar="PYTHON",
@@ -98,7 +141,7 @@ def new(
 
     `device.schema.json` is put beside it, with which editors complete the keys.
 
-    On a terminal it prompts for missing options.
+    On a terminal it prompts for missing options. If this is interrupted, it prints the command that continues.
 
     \b
     Examples:
@@ -106,38 +149,40 @@ def new(
       ootci device new --name mydevice --python /opt/vendor/bin/python
     """
     interview = _Interview(asks=sys.stdin.isatty())
-    # Before any question, so that no answer is lost.
     source = _given_source({"git": git, "path": path, "package": package})
     found = FoundPlugin() if python is None else look_for_plugin(program(python))
     for line in found.told:
         note(line)
-    ask = interview.ask
-    name = ask("--name", name, "name of the device, as in torch.device(...)", _is_a(OutOfTreeName), found.device)
-    file = output or (DEFAULT_FOLDER if DEFAULT_FOLDER.is_dir() else Path()) / f"{name}.yaml"
-    if name and file.name != f"{name}.yaml":
-        fitting = file.with_name(f"{name}.yaml")
-        raise BadOption("a device file has the name of its device", where=f"--output {file}", fix=f"use {fitting}")
-    if file.exists() and not force and not (interview.asks and click.confirm(f"overwrite {file}?", err=True)):
-        raise BadOption("the file is there already", where=str(file), fix="give another --output, or --force")
-    display_name = ask("--display-name", display_name, "its name for people", _is_a(Text), name.capitalize() or None)
-    vendor = ask("--vendor", vendor, "who makes it", _is_a(Text), None)
-    given = " ".join(maintainers) or None
-    handles = ask("--maintainer", given, "GitHub handles of who answers for it, such as @me", _handles, None)
-    of_pip = _is_a(Requirement)
-    distribution = ask(
-        "--distribution", distribution, "its package, as `pip show` knows it", of_pip, found.distribution
-    )
-    source = source or _asked_source(interview)
-    count = ask("--devices", count, "devices on the machine", _count, str(found.count or 1))
-    if interview.missing:
-        raise BadOption(
-            f"nobody is there to ask for {', '.join(interview.missing)}",
-            where="ootci device new",
-            fix="give the options, or run it on a terminal",
+    with interview.keeping_answers():
+        ask = interview.ask
+        name = ask("--name", name, "name of the device, as in torch.device(...)", _is_a(OutOfTreeName), found.device)
+        file = output or (DEFAULT_FOLDER if DEFAULT_FOLDER.is_dir() else Path()) / f"{name}.yaml"
+        if name and file.name != f"{name}.yaml":
+            fitting = file.with_name(f"{name}.yaml")
+            raise BadOption("a device file has the name of its device", where=f"--output {file}", fix=f"use {fitting}")
+        if file.exists() and not force and not (interview.asks and click.confirm(f"overwrite {file}?", err=True)):
+            raise BadOption("the file is there already", where=str(file), fix="give another --output, or --force")
+        display_name = ask(
+            "--display-name", display_name, "its name for people", _is_a(Text), name.capitalize() or None
         )
-    answers = Answers(name, display_name, vendor, tuple(handles.split()), distribution, source, int(count))
-    _write(file, device_text(answers, found))
-    _say_what_is_next(file, answers)
+        vendor = ask("--vendor", vendor, "who makes it", _is_a(Text), None)
+        given = " ".join(maintainers) or None
+        handles = ask("--maintainer", given, "GitHub handles of who answers for it, such as @me", _handles, None)
+        of_pip = _is_a(Requirement)
+        distribution = ask(
+            "--distribution", distribution, "its package, as `pip show` knows it", of_pip, found.distribution
+        )
+        source = source or _asked_source(interview)
+        count = ask("--devices", count, "devices on the machine", _count, str(found.count or 1))
+        if interview.missing:
+            raise BadOption(
+                f"nobody is there to ask for {', '.join(interview.missing)}",
+                where="ootci device new",
+                fix="give the options, or run it on a terminal",
+            )
+        answers = Answers(name, display_name, vendor, tuple(handles.split()), distribution, source, int(count))
+        _write(file, device_text(answers, found))
+        _say_what_is_next(file, answers)
 
 
 _SOURCES = {"git": GitAddress, "path": SourcePath, "package": Requirement}
@@ -151,7 +196,7 @@ def _given_source(given: dict[str, str | None]) -> Source | None:
             where=" ".join(f"--{kind}" for kind, _ in named),
             fix="give one of --git, --path and --package",
         )
-    return Source(named[0][0], _is_a(_SOURCES[named[0][0]])(named[0][1])) if named else None
+    return Source(*named[0]) if named else None
 
 
 def _asked_source(interview: _Interview) -> Source:
@@ -162,7 +207,10 @@ def _asked_source(interview: _Interview) -> Source:
         lambda text: _is_a(_SOURCES[_kind_of_source(text)])(text),
         None,
     )
-    return Source(_kind_of_source(text), text)
+    kind = _kind_of_source(text)
+    if interview.asks:
+        interview.answers[-2] = f"--{kind}"
+    return Source(kind, text)
 
 
 def _kind_of_source(text: str) -> str:

@@ -17,26 +17,25 @@ from ootci.errors import EXIT_FINE, EXIT_INPUT, BadOption, OotciError
 from ootci.flows.answer import MARKER, Reviewed, answers
 from ootci.flows.context import Folders
 from ootci.flows.review import render_preview, review_proposal
-from ootci.model.device import load_device
 from ootci.model.record import write
 from ootci.model.review import Review
 from ootci.stages.render import review_answer, review_lines
 
 
 @click.command(short_help="Render a device file's row and page.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("device")
 @output_folder_option(
     "Folder for the pages: new, empty, or an earlier preview.", default=Path("preview"), show_default=True
 )
 @path_option("--run", "run_file", text="A run.json to show as the newest nightly.")
 @format_option
-@folder_options("history")
-def preview(file: Path, output: Path, run_file: Path | None, output_format: str, folders: Folders) -> None:
-    """Render the row, the page and the registry entry of a device FILE.
+@folder_options("devices", "history")
+def preview(device: str, output: Path, run_file: Path | None, output_format: str, folders: Folders) -> None:
+    """Render the row, the page and the registry entry of DEVICE, a name or a device file.
 
     Results are taken from --run or the history folder, if there are any. Every page is marked as a preview.
     """
-    item = load_device(file)
+    item = folders.device(device)
     render_preview(item, output, run_file=run_file, history=folders.history)
     name = item.device.name
     places = {"row": f"index.html#{name}", "page": f"d/{name}/index.html", "registry": f"devices/index.html#{name}"}

@@ -48,6 +48,8 @@ def diff(before: str, after: str, everything: bool, output_format: str, folders:
       RUN-ID                    as on the dashboard: 20261121-041000-openreg
       PATH                      a run.json; contains / or ends in .json
 
+    DEVICE is a name or a device file.
+
     Exit code 1 if B is worse than A: in a required suite, a test newly fails and is not a known failure, or
     disappeared; a stage broke; or a report is missing or truncated. Otherwise 0.
     """

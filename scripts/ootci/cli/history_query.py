@@ -16,6 +16,7 @@ from ootci.flows.context import Folders
 from ootci.history.export import TABLES, exported
 from ootci.history.life import Life, LifeEntry, life_of, matching_tests
 from ootci.history.reader import HistoryReader
+from ootci.model.device import name_of
 from ootci.model.outcome import FAILURES
 from ootci.model.torch_build import TorchBuild
 
@@ -41,6 +42,7 @@ def query(device: str, test: str, output_format: str, folders: Folders) -> None:
     Consecutive nights with the same outcome are one line; `--format json` lists each night.
     """
     history = HistoryReader(folders.history)
+    device = name_of(device)
     found = matching_tests(history, device, test)
     if len(found) > 1:
         show(found, output_format, "\n".join(map(one_line, found)))
@@ -122,7 +124,7 @@ def _plugin(entry: LifeEntry) -> str:
 
 @click.command(short_help="Export tables to SQLite or Parquet.")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--device", "names", multiple=True, metavar="NAME", help="Only this device; repeatable.")
+@click.option("--device", "names", multiple=True, metavar="DEVICE", help="Only this device; repeatable.")
 @click.option(
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -152,7 +154,7 @@ def export(
     """
     history = HistoryReader(folders.history)
     start = since.replace(tzinfo=timezone.utc) if since else None
-    rows = exported(history, devices=names, since=start, everything=everything)
+    rows = exported(history, devices=tuple(map(name_of, names)), since=start, everything=everything)
     counts = (write_sqlite if target.suffix in SQLITE else write_parquet)(target, TABLES, rows)
     text = f"{target}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     show({"target": str(target), **counts}, output_format, one_line(text))

@@ -21,7 +21,7 @@ from ootci.flows.receive import without_runner
 from ootci.flows.reports import reported_runs
 from ootci.flows.shares import share_alone
 from ootci.history.store import History
-from ootci.model.device import find_device
+from ootci.model.device import find_device, name_of
 from ootci.model.plan import Plan
 from ootci.model.pull_request import PullRequestGate
 from ootci.model.record import read, write
@@ -178,7 +178,7 @@ def _parsed(overrides: tuple[str, ...]) -> dict[str, str]:
                 where="--override",
                 fix='write the device and why it shall not block: --override openreg="broken by #12345, see there"',
             )
-        parsed[name.strip()] = reason.strip()
+        parsed[name_of(name.strip())] = reason.strip()
     return parsed
 
 

@@ -260,7 +260,8 @@ def main() -> None:
         code = error.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
         echo("interrupted", err=True)
-        cause = error if isinstance(error, KeyboardInterrupt) else error.__cause__
+        # A prompt of click raises Abort `from None`.
+        cause = error if isinstance(error, KeyboardInterrupt) else error.__context__
         code = 128 + (cause.args[0] if isinstance(cause, KeyboardInterrupt) and cause.args else signal.SIGINT)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

@@ -19,7 +19,7 @@ from ootci.flows.proposal import delivered
 from ootci.flows.relay import hand_in, reports_of_change, reports_of_nightly
 from ootci.history.readiness import Readiness, readiness
 from ootci.history.store import History
-from ootci.model.device import find_device
+from ootci.model.device import find_device, name_of
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import RelayReport, Status
@@ -94,7 +94,7 @@ def report(
     that is down or refuses a report is only a warning, and without a relay nothing is reported.
     """
     plan = _judged(folders) if of_nightly else read(Plan, folders.workspace.plan)
-    names = [plan.run_of(name).device for name in devices_chosen] or [
+    names = [plan.run_of(name_of(name)).device for name in devices_chosen] or [
         run.device for run in plan.runs if run.external is None
     ]
     origin = _origin(workflow, run_id, url, check_run_id)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ootci.errors import NoSuchRun
 from ootci.history.store import History
+from ootci.model.device import name_of
 from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.words import many
@@ -29,10 +30,12 @@ def find_run(history: History, name: str) -> Run:
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
-    if "/" in name or name.endswith(".json"):
+    device, at, nightly = name.rpartition("@")
+    if name.endswith(".json") or ("/" in name and not device.endswith((".yaml", ".yml"))):
         return read(Run, Path(name))
-    device, at, nightly = name.partition("@")
-    if not at:
+    if at:
+        device = name_of(device)
+    else:
         device, nightly = _of_id(history, name)
     if device not in history.devices():
         raise _no_device(history, name, device)

@@ -58,6 +58,11 @@ def is_device_file(device: str) -> bool:
     return "/" in device or device.endswith((".yaml", ".yml"))
 
 
+def name_of(device: str) -> str:
+    """The name of a device that is given by its name or its file; raises as :func:`load_device`."""
+    return load_device(Path(device)).device.name if is_device_file(device) else device
+
+
 def load_device(path: Path) -> RegisteredDevice:
     """Read and validate one device file, and the list of known failures in the device's folder, if there is one.
 

@@ -108,19 +108,23 @@ Requirement = Annotated[
 def _is_fetched_by_git(address: str) -> str:
     # `fd::17` and `ext::sh -c ...` are programs and descriptors to git, and no addresses. `host:/path`, without a user
     # and a dot in the name, is an address with a slash too few, or a name that one machine's ssh configuration has.
-    found = re.match(r"([A-Za-z0-9+.-]*)(::|://|:|)(/?.?)", address)
-    head, separator, rest = found.groups() if found else ("", "", "")
-    if separator == "://":
-        is_address = head in _GIT_SCHEMES and (head == "file" or rest[:1] not in ("", "/")) and " " not in address
+    # `host.org/path` lacks its scheme: git takes it for a folder.
+    scheme, separator, rest = address.partition("://")
+    if separator:
+        is_address = scheme in _GIT_SCHEMES and (scheme == "file" or rest[:1] not in ("", "/")) and " " not in address
     else:
-        is_address = not head.startswith("-") and (separator == "" or (separator == ":" and "." in head))
+        is_address = _SSH_OR_PATH.match(address) is not None
     if not is_address:
         known = ", ".join(f"{name}://" for name in _GIT_SCHEMES)
-        raise ValueError(f"it is no address of a repository; one begins with {known}, or is like git@host:path")
+        raise ValueError(
+            f"it is no address of a repository; one begins with {known}, is like git@host:path, or is a path that "
+            "begins with /, ./ or ../"
+        )
     return address
 
 
 _GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
+_SSH_OR_PATH = re.compile(r"\.{0,2}/|(?:\w[\w.+-]*@[\w.-]+|\w[\w-]*(?:\.[\w-]+)+):[^:]")
 GitAddress = Annotated[Text, AfterValidator(_is_fetched_by_git)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 TestPath = Annotated[str, StringConstraints(pattern=r"^(?:\w[\w-]*/)*\w+\.py$", max_length=300)]

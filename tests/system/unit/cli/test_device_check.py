@@ -239,12 +239,6 @@ def test_a_server_that_does_not_say_is_a_warning(
     [
         ("plugin", "main", 0, ""),
         ("plugin", "{COMMIT}", 0, ""),
-        (
-            "origin",
-            "HEAD",
-            2,
-            "sources: origin cannot be fetched: fatal: 'origin' does not appear to be a git repository",
-        ),
         ("plugin", "mian", 2, "sources: {url} cannot be fetched: it has no branch or tag `mian`"),
         (
             "plugni",
@@ -268,7 +262,7 @@ def test_the_plugin_s_repository_is_asked_for(
     (folder / "plugin").mkdir()
     commit = repository(folder / "plugin")
     git(folder / "plugin", "branch", "feature/in")
-    url = path if ":" in path or path == "origin" else str(folder / path)
+    url = path if ":" in path else str(folder / path)
     file = write(folder, "dev")
     source = f"git: {{url: '{url}', ref: '{ref.format(COMMIT=commit.upper())}'}}"
     file.write_text(file.read_text(encoding="utf-8").replace("path: dev", source), encoding="utf-8")

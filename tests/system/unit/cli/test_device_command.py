@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
-from unit.samples import register
+from every_command import every_command
+from unit.samples import plan, register, run
 
+from ootci.history.store import History
 from ootci.model.schema import device_schema
 
 from commands import Tool  # isort: skip
@@ -59,6 +62,39 @@ def test_a_file_that_is_not_there_and_a_folder_that_is_empty_are_input_errors(oo
         assert empty.code == 2
         assert "error DEV-009: no device files found" in empty.err
         assert "--devices" in empty.err
+
+
+COMMANDS = (
+    *("build {}", "test {}", "collect {}", "device show {}", "device check {}", "device preview {}"),
+    *("diff {}@latest {}@latest", "gate --device {}", "gate --override {}=reason"),
+    *("history query {} smoke/*", "history export tables.db --device {}"),
+)
+OTHERS = {"nightly", "plan", "bisect", "compat", "relay readiness", "relay report"}
+"""These need torch or the relay, and have tests of their own."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_device_is_named_by_its_name_or_its_file(ootci: Tool, folder: Path, command: str) -> None:
+    history = History(folder / "data")
+    history.append_plan(plan(0, ("one",)))
+    history.append_run(run(0, "one", smoke={"a": "passed"}))
+    by_name, by_file = (
+        ootci(*command.format(device, device).split(), cwd=folder) for device in ("one", "devices/one.yaml")
+    )
+    assert by_name == by_file
+    assert "DEV-" not in by_name.err
+
+
+def test_every_command_that_takes_a_device_takes_its_file() -> None:
+    takes = {
+        context.command_path.removeprefix("ootci ")
+        for context in every_command()
+        for one in context.command.params
+        if "DEVICE" in (one.make_metavar(context) if isinstance(one, click.Argument) else one.metavar or "")
+    }
+    takes.add("diff")  # in A and B
+    given = {next(name for name in takes if f"{command} ".startswith(f"{name} ")) for command in COMMANDS}
+    assert given | OTHERS == takes
 
 
 def test_the_schema_is_printed_as_it_is(ootci: Tool, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -170,6 +173,44 @@ def test_on_a_terminal_it_asks_before_it_overwrites(tmp_path: Path, answer: str,
     assert ran.code == code, ran.err
     assert "overwrite dev.yaml?" in ran.err
     assert ((tmp_path / "dev.yaml").read_text(encoding="utf-8") == "mine") == (code == 2)
+
+
+def test_an_interruption_prints_the_command_that_continues(ootci: Tool, tmp_path: Path) -> None:
+    ran = _on_a_terminal(tmp_path, "dev\nA device\nMe\n@me, @you\ntorch-dev\nhttps://a.b/c\n\x04")
+    assert ran.code == 130
+    (command,) = re.findall("^continue with: ootci (.*)$", ran.err, re.M)
+    assert ootci(*shlex.split(command), cwd=tmp_path).out == "dev.yaml\n"
+    found = load_device(tmp_path / "dev.yaml").device
+    assert (found.display_name, found.maintainers) == ("A device", ("@me", "@you"))
+    assert found.plugin.git is not None
+
+
+def test_a_wrong_option_is_refused_before_any_question(tmp_path: Path) -> None:
+    ran = _on_a_terminal(tmp_path, "\x04", "--devices", "many")
+    assert (ran.code, "'many' should be a number of devices" in ran.err) == (2, True)
+    assert "name of the device" not in ran.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_at_a_prompt_has_its_exit_code(tmp_path: Path, number: signal.Signals) -> None:
+    ours, theirs = pty.openpty()
+    default = f"--default-signal={number.name.removeprefix('SIG')}"
+    command = ["env", default, sys.executable, "-m", "ootci", "device", "new"]
+    with subprocess.Popen(command, cwd=tmp_path, env=scrubbed(), stdin=theirs, stderr=subprocess.PIPE) as tool:
+        assert tool.stderr is not None
+        while tool.stderr.read(1) != b":":
+            assert tool.poll() is None
+        # Python does not see a signal that comes just before it begins to read.
+        for _ in range(5):
+            tool.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                tool.wait(timeout=10)
+                break
+        else:
+            tool.kill()
+    os.close(ours)
+    os.close(theirs)
+    assert tool.returncode == 128 + number
 
 
 def test_an_existing_file_is_refused_before_any_other_question(tmp_path: Path) -> None:

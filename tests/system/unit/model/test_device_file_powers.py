@@ -91,6 +91,7 @@ def test_a_requirement_brings_no_option_of_pip(tmp_path: Path, before: str, key:
     [
         *("fd::17", "ext::sh -c reboot", "::x", "rsync://a/b", "--upload-pack=x", "ftp://a/b"),
         *("htp:/a/b", "https:/a/b", "https://", "https:///a", "https://a b"),
+        *("not an address", "plugin", "github.com/a/b", "-x@a:b", "a.b::c"),
     ],
 )
 def test_a_plugin_is_fetched_from_addresses_only(tmp_path: Path, address: str) -> None:
@@ -99,7 +100,8 @@ def test_a_plugin_is_fetched_from_addresses_only(tmp_path: Path, address: str) -
 
 
 @pytest.mark.parametrize(
-    "address", ["https://a/b", "ssh://git@a/b.git", "git@a:b/c.git", "/srv/plugin", "../plugin", "file:///srv/plugin"]
+    "address",
+    ["https://a/b", "ssh://git@a/b.git", "git@a:b/c.git", "a.org:b", "/srv/plugin", "../plugin", "file:///srv/plugin"],
 )
 def test_every_usual_address_of_a_repository_is_one(tmp_path: Path, address: str) -> None:
     git = loaded(tmp_path, GOOD.replace("path: dev", f"git: {{url: '{address}'}}")).plugin.git

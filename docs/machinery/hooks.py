@@ -22,13 +22,14 @@ _NAME = re.compile(r"<code>[^<\s]{16,}</code>")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Link pages to the form that edits them on GitHub, and to the versions that ``.ci/docs`` builds."""
+    """Link pages to the form that edits them on GitHub, and to versions and dashboard where ``.ci/docs`` builds."""
     version = os.environ.get("DOCS_VERSION", "")
     if (repository_name := os.environ.get("GITHUB_REPOSITORY")) and not version:
         server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
         config.repo_url = f"{server}/{repository_name}/"
         config.edit_uri = f"edit/{os.environ.get('GITHUB_REF_NAME', 'main')}/docs/"  # HEAD cannot be edited
-    config.extra = {"version": version, "versions": os.environ.get("DOCS_VERSIONS", "").split()}
+    versions, dashboard = os.environ.get("DOCS_VERSIONS", "").split(), os.environ.get("DOCS_DASHBOARD", "")
+    config.extra = {"version": version, "versions": versions, "dashboard": dashboard}
     return config
 
 

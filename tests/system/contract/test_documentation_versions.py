@@ -18,7 +18,7 @@ set -e
 case "$2" in
   venv) mkdir -p "${@: -1}/bin"; cp "$0" "${@: -1}/bin/python" ;;
   mkdocs) if test -e broken; then exit 1; fi; rm -rf .ootci/docs; mkdir -p .ootci/docs
-    echo "${DOCS_VERSION:-main} [$DOCS_VERSIONS] $(cat page)" > .ootci/docs/index.html ;;
+    echo "${DOCS_VERSION:-main} [$DOCS_VERSIONS] $DOCS_DASHBOARD $(cat page)" > .ootci/docs/index.html ;;
 esac
 """
 
@@ -55,9 +55,9 @@ def test_the_last_minor_versions_are_folders_of_the_site(repository: Path) -> No
     site = repository / ".ootci/docs"
     pages = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     assert pages == {
-        "index.html": "main [v1.2 v1.1] newest\n",
-        "v1.2/index.html": "v1.2 [v1.2] v1.2.0\n",
-        "v1.1/index.html": "v1.1 [v1.1] v1.1.10\n",
+        "index.html": "main [v1.2 v1.1] ../ newest\n",
+        "v1.2/index.html": "v1.2 [v1.2] ../../ v1.2.0\n",
+        "v1.1/index.html": "v1.1 [v1.1] ../../ v1.1.10\n",
     }
     assert "the documentation of v1.0.0 does not build" in built.out
 
@@ -75,12 +75,26 @@ def test_the_menu_leads_to_the_other_versions(
 ) -> None:
     for name in ("DOCS_VERSION", "DOCS_VERSIONS"):
         monkeypatch.setenv(name, environment.get(name, ""))
-    config = load_config(str(root / "mkdocs.yml"))
-    config = config.plugins.on_config(config)
-    page = {"title": "Page", "content": "", "edit_url": None, "toc": None}
-    text = config.theme.get_env().get_template("main.html").render(config=config, page=page, nav=[], base_url=".")
+    text = _page(root, "index.html", ".")
     menu = text.partition('class="versions"')[2].partition("</p>")[0]
     assert [part.partition('"')[0] for part in menu.split('href="')[1:]] == links
+
+
+def _page(root: Path, url: str, base: str) -> str:
+    config = load_config(str(root / "mkdocs.yml"))
+    config = config.plugins.on_config(config)
+    page = {"title": "Page", "content": "", "edit_url": None, "toc": None, "url": url}
+    return config.theme.get_env().get_template("main.html").render(config=config, page=page, nav=[], base_url=base)
+
+
+@pytest.mark.parametrize("dashboard", ["../", "../../", ""])
+def test_a_published_page_leads_to_the_dashboard(root: Path, monkeypatch: pytest.MonkeyPatch, dashboard: str) -> None:
+    """A page of the course leads to the results of its tests; a site that is built alone has no dashboard above it."""
+    monkeypatch.setenv("DOCS_DASHBOARD", dashboard)
+    for url, base, course in (("back-end/amp.html", "..", True), ("index.html", ".", False)):
+        text = _page(root, url, base)
+        assert (f'"{base}/{dashboard}index.html">Dashboard<' in text) == bool(dashboard)
+        assert (f'"{base}/{dashboard}capabilities/index.html"' in text) == (course and bool(dashboard))
 
 
 def test_pages_are_edited_on_the_branch_that_they_were_built_from(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -23,7 +24,10 @@ def test_a_new_plugin_is_ok_on_smoke(
     ootci: Tool, device_python: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     assert ootci("plugin", "new", "mydevice", *options, cwd=tmp_path).code == 0
-    _is_ok(ootci, device_python, tmp_path)
+    page = _is_ok(ootci, device_python, tmp_path)
+    if "--python-only" in options:
+        for lacking in ("a generator", "memory statistics", "pinned memory"):
+            assert f"the device does not have: {lacking}<" in page
 
 
 @pytest.mark.deep
@@ -43,7 +47,8 @@ def test_a_plugin_whose_memory_the_host_cannot_address_is_ok_on_smoke(
     _is_ok(ootci, device_python, tmp_path)
 
 
-def _is_ok(ootci: Tool, device_python: Path, tmp_path: Path) -> None:
+def _is_ok(ootci: Tool, device_python: Path, tmp_path: Path) -> str:
+    """Build the plugin and run the nightly; the device's page on the dashboard."""
     plugin = tmp_path / "torch-mydevice"
     python, site = subjects.environment(device_python, tmp_path / "env")
     zipfile.ZipFile(build_wheel(device_python, plugin, tmp_path / "wheel")).extractall(site)
@@ -51,3 +56,8 @@ def _is_ok(ootci: Tool, device_python: Path, tmp_path: Path) -> None:
     run = ootci("nightly", str(file), "--python", str(python), cwd=tmp_path, timeout=1800)
     (found,) = json.loads((tmp_path / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
     assert (found["verdict"], run.code) == ("OK", 0), run.out + run.err
+    page = (tmp_path / "site" / "d" / "mydevice" / "index.html").read_text(encoding="utf-8")
+    tested = re.search(r"mydevice: OK: (\d+ of \d+) tests passed", run.out + run.err)
+    assert tested is not None, run.out + run.err
+    assert f"{tested[1]} tests passed" in page
+    return page

@@ -50,6 +50,11 @@ def diff(before: str, after: str, everything: bool, output_format: str, folders:
 
     DEVICE is a name or a device file.
 
+    \b
+    Examples:
+      ootci diff mydevice@previous mydevice@latest
+      ootci diff openreg@latest mydevice@latest
+
     Exit code 1 if B is worse than A: in a required suite, a test newly fails and is not a known failure, or
     disappeared; a stage broke; or a report is missing or truncated. Otherwise 0.
     """

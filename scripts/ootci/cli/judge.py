@@ -128,6 +128,11 @@ def gate(
     A gating device without a result does not block; the answer names it. The answer is cannot_say if fewer than half of
     the gating devices or no reference device has a result, or if the newest nightly is stale, dated in the future, or
     of another torch than --torch.
+
+    \b
+    Examples:
+      ootci gate
+      ootci gate --device mydevice --torch 2.15.0
     """
     wanted = _parsed(overrides)
     if torch and pull_request:

@@ -25,6 +25,13 @@ def test_examples_keep_their_lines() -> None:
     assert "\n    DEVICE@latest             its newest nightly\n" in HELP["ootci diff"]
 
 
+@pytest.mark.parametrize(
+    "path", ["nightly", "plugin new", "device new", "device check", "compat", "gate", "diff", "bisect"]
+)
+def test_commands_for_people_have_examples(path: str) -> None:
+    assert f"\n  Examples:\n    ootci {path}" in HELP[f"ootci {path}"]
+
+
 def test_the_schemas_are_named_with_their_command() -> None:
     lines = HELP["ootci schema"].splitlines()
     described = {name: text for name, _, text in (line.strip().partition(" ") for line in lines) if "`ootci " in text}

@@ -173,9 +173,10 @@ def test_nightlies(site: Path) -> None:
     judged = {(device, night["plan_id"]): night["verdict"] for device, nights in strips.items() for night in nights}
     for night in listed:
         file = json.loads((site / "api/v1" / night["path"]).read_text(encoding="utf-8"))
-        tables = read(site / "api/v1" / night["page"]).find("table")
-        if errors := file.get("new_errors"):
-            assert [row.find("th")[0].text for row in rows(tables.pop(0))] == [error["text"] for error in errors]
+        page = read(site / "api/v1" / night["page"])
+        tables = page.find("table")
+        new = [item for section in page.find("section", aria_labelledby="new") for item in section.find("li")]
+        assert [item.find("code")[0].text for item in new] == [error["text"] for error in file.get("new_errors", ())]
         if worse := file.get("accuracy_worse"):
             assert [row.find("th")[0].text for row in rows(tables.pop(0))] == [row["operator"] for row in worse]
         shown = {link(row): cells(row) for row in rows(tables[0])}

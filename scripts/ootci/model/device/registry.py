@@ -80,18 +80,26 @@ def read_device(path: Path) -> DeviceFile:
     """Read and validate a device file by itself; raises as :func:`load_device`."""
     device, document = _read(Device, path, "start from devices/openreg.yaml")
     found = DeviceFile(path, device, document.line_of)
+    first, *others = (*_contradictions(found), None)
+    if first is not None:
+        raise DeviceFileInvalid(first.what, where=first.where, fix=first.fix, others=tuple(filter(None, others)))
+    return found
+
+
+def _contradictions(found: DeviceFile) -> Iterator[DeviceFileInvalid]:
+    """What is wrong although each key by itself is right."""
+    path, device = found.path, found.device
     if problem := amiss(device):
         keys, what = problem
-        raise DeviceFileInvalid(what, where=found.place(*keys), fix="see docs/guides/container.md")
+        yield DeviceFileInvalid(what, where=found.place(*keys), fix="see docs/guides/container.md")
     source = device.plugin.path
     if source and not Path(os.path.normpath(path.parent.resolve() / source)).is_relative_to(checkout_of(path)):
-        raise DeviceFileInvalid(
+        yield DeviceFileInvalid(
             f"`plugin.path`: `{source}` leads out of the checkout that has the device file",
             where=found.place("plugin", "path"),
             fix="name a folder of that checkout, or another repository with `plugin.git`",
         )
-    _require_variants(found)
-    return found
+    yield from _contradictions_of_variants(found)
 
 
 def checkout_of(file: Path) -> Path:
@@ -100,20 +108,20 @@ def checkout_of(file: Path) -> Path:
     return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
-def _require_variants(found: DeviceFile) -> None:
+def _contradictions_of_variants(found: DeviceFile) -> Iterator[DeviceFileInvalid]:
     how = "see docs/guides/variants.md"
     if found.device.external is not None:
         if found.device.variants:
             what = "a device that is run elsewhere has no variants here; each has a file of its own"
-            raise DeviceFileInvalid(what, where=found.place("variants"), fix=how)
+            yield DeviceFileInvalid(what, where=found.place("variants"), fix=how)
         if found.device.torch.also:
             what = "a device that is run elsewhere is tested on no other torch here"
-            raise DeviceFileInvalid(what, where=found.place("torch", "also"), fix="leave `also` out")
+            yield DeviceFileInvalid(what, where=found.place("torch", "also"), fix="leave `also` out")
     try:
         list(on_other_torches(found.device))
     except ValidationError as error:
         what = f"with `torch.also` there is no device: {_first(error)}"
-        raise DeviceFileInvalid(what, where=found.place("torch", "also"), fix="give a shorter name") from error
+        yield DeviceFileInvalid(what, where=found.place("torch", "also"), fix="give a shorter name")
     for index, variant in enumerate(found.device.variants):
         where = found.place("variants", index)
         try:
@@ -121,9 +129,10 @@ def _require_variants(found: DeviceFile) -> None:
             list(on_other_torches(made))
         except ValidationError as error:
             what = f"with the variant `{variant.name}` there is no device: {_first(error)}"
-            raise DeviceFileInvalid(what, where=where, fix=how) from error
-        if problem := amiss(made):
-            raise DeviceFileInvalid(problem[1], where=where, fix="see docs/guides/container.md")
+            yield DeviceFileInvalid(what, where=where, fix=how)
+            continue
+        if (problem := amiss(made)) and amiss(found.device) is None:
+            yield DeviceFileInvalid(problem[1], where=where, fix="see docs/guides/container.md")
 
 
 def _first(error: ValidationError) -> str:

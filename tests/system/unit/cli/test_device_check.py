@@ -140,6 +140,17 @@ def test_a_name_a_list_and_sources_are_each_a_check_and_cost_no_other(ootci: Too
     assert "has neither pyproject.toml nor setup.py" in checked.out
 
 
+def test_keys_that_contradict_each_other_are_told_in_one_round(ootci: Tool, folder: Path) -> None:
+    secrets = "{username: OTHER_USER, password: OTHER_PASSWORD}"
+    variant = f"variants: [{{name: a, runner: {{container: {{image: x, credentials: {secrets}}}}}}}]"
+    file = write(folder, "dev", f"external: {{run: 'https://example.com/run.json'}}\n{variant}\n")
+    file.write_text(file.read_text(encoding="utf-8").replace("path: dev", "path: ../../elsewhere"), encoding="utf-8")
+    checked = ootci("device", "check", "devices/dev.yaml", cwd=folder)
+    assert checked.code == 2
+    for said in ("leads out of the checkout", "has no variants here", "which begin with DEV_REGISTRY_"):
+        assert said in checked.out, checked.out
+
+
 def test_sources_that_are_not_there_or_lead_elsewhere_are_told(ootci: Tool, folder: Path) -> None:
     project = folder / "devices" / "one"
     (project / "pyproject.toml").rename(folder / "pyproject.toml")

@@ -208,7 +208,7 @@ def test_a_key_that_is_missing_deep_down_points_to_its_parent(tmp_path: Path) ->
     ("sources", "found"),
     [
         ("path: x\n  package: y", "`path` and `package`"),
-        ("path: x\n  git: {url: y}\n  package: z", "`path` and `git` and `package`"),
+        ("path: x\n  git: {url: ./y}\n  package: z", "`path` and `git` and `package`"),
         ("requirements: []", "none of them"),
     ],
 )

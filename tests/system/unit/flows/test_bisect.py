@@ -39,11 +39,11 @@ def test_the_device_of_a_step_runs_the_test_s_suite_only() -> None:
 
 
 def test_a_plugin_from_a_repository_is_held_at_its_commit() -> None:
-    item = device(plugin={"distribution": "torch-dev", "git": {"url": "u", "ref": "main", "subdirectory": "python"}})
+    item = device(plugin={"distribution": "torch-dev", "git": {"url": "./u", "ref": "main", "subdirectory": "python"}})
     for held in (holding_commit(item, "a" * 40), holding_plugin(item, HELD)):
         source = held.device.plugin.git
         assert source is not None
-        assert (source.url, source.ref, source.subdirectory) == ("u", "a" * 40, "python")
+        assert (source.url, source.ref, source.subdirectory) == ("./u", "a" * 40, "python")
 
 
 def test_a_plugin_that_is_a_package_is_held_at_its_version() -> None:
@@ -53,7 +53,7 @@ def test_a_plugin_that_is_a_package_is_held_at_its_version() -> None:
 
 
 def test_another_version_of_a_plugin_is_asked_for_where_its_file_can_say_it() -> None:
-    git = with_plugin(device(plugin={"distribution": "torch-dev", "git": {"url": "u", "ref": "main"}}), "v1.2")
+    git = with_plugin(device(plugin={"distribution": "torch-dev", "git": {"url": "./u", "ref": "main"}}), "v1.2")
     assert git.device.plugin.git is not None
     assert git.device.plugin.git.ref == "v1.2"
     package = with_plugin(device(plugin={"distribution": "torch-dev", "package": "torch-dev[x]>=1"}), "1.2")

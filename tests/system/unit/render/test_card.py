@@ -82,8 +82,8 @@ def test_the_commands_ask_for_the_same_torch_and_run_the_first_test(
 @pytest.mark.parametrize(
     ("source", "version", "commit", "pinned"),
     [
-        ({"git": {"url": "u"}}, "1.0", "a" * 40, f" PLUGIN={'a' * 40}"),
-        ({"git": {"url": "u"}}, "1.0", f"{'a' * 40}-dirty", ""),
+        ({"git": {"url": "./u"}}, "1.0", "a" * 40, f" PLUGIN={'a' * 40}"),
+        ({"git": {"url": "./u"}}, "1.0", f"{'a' * 40}-dirty", ""),
         ({"package": "torch-dev"}, "1.0.dev3+cpu", None, " PLUGIN=1.0.dev3+cpu"),
         ({"package": "torch-dev"}, "1$(shell touch gone)", None, ""),
         ({"path": "."}, "1.0", f"{'a' * 40}-dirty", ""),

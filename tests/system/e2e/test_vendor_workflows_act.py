@@ -297,21 +297,16 @@ def test_who_takes_no_part_in_a_pull_request_is_neither_tested_nor_red(
     assert relay.state.taken == []
 
 
-SOMEBODY = ("--actor", "somebody")
-"""For act itself no device's job fails."""
-
-
 @pytest.mark.deep
 def test_a_re_run_of_the_failed_jobs_repeats_the_share_that_failed_and_reports_again(
     ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:
-    """act ends a run when a job fails, and repeats none: the second attempt is what GitHub's would be."""
+    """act repeats no job: the second attempt is what GitHub's would be."""
     shares = {"behaviour": "fails", "extra": "runner: {labels: [ubuntu-latest], shares: 2}\n"}
-    first = _delivered(ours, index, relay, tmp_path, push(), options=SOMEBODY, **shares)
-    # act may end the other share, too, after its answer.
+    first = _delivered(ours, index, relay, tmp_path, push(), **shares)
     (red,) = (name for name in SHARES if f"{name}: may one merge: no" in first.digest)
     (good,) = (name for name in SHARES if f"{name}: may one merge: yes" in first.digest)
-    assert first.jobs[red] == "failure", first.digest
+    # The job, too, but for the copy that act runs: see `Repository.commit`.
     failed = {step for step, result in first.steps(red).items() if result == "failure"}
     assert failed == {"Did the pull request break the device?"}
     assert first.steps(good)["Did the pull request break the device?"] == "success"
@@ -341,7 +336,7 @@ def test_a_re_run_of_the_failed_jobs_repeats_the_share_that_failed_and_reports_a
         called=ours,
         payload={"action": "push", "client_payload": push()},
         variables={"OOTCI_RELAY_URL": relay.url},
-        options=[*SOMEBODY, "--matrix", f"share:map[count:2 index:{number}]"],
+        options=["--matrix", f"share:map[count:2 index:{number}]"],
     )
     again = {job for job in second.jobs if job.startswith(f"device/{DEVICE} ")}
     assert len(again) == 1, second.digest
@@ -352,6 +347,7 @@ def test_a_re_run_of_the_failed_jobs_repeats_the_share_that_failed_and_reports_a
     works = [item["workflow"] for item in relay.state.taken]
     assert [(work["run_attempt"], work["status"], work["conclusion"]) for work in works] == [
         ("1", "in_progress", None),
+        ("1", "completed", "failure"),
         ("2", "in_progress", None),
         ("2", "completed", "success"),
     ]

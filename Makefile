@@ -55,9 +55,9 @@ schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 owners: $(VENV)/tool ## Write .github/CODEOWNERS again, from the device files
 	$(BIN)/ootci device owners > .github/CODEOWNERS
 
-# Not --quiet: MkDocs would then count no warning, and not be strict.
+# Not --quiet: ProperDocs would then count no warning, and not be strict.
 docs: $(VENV)/development ## Build the documentation site into .ootci/docs
-	$(BIN)/mkdocs build --strict
+	$(BIN)/properdocs build --strict
 	@echo "documentation: $(abspath .ootci/docs/index.html)"
 
 # Without exec, a shell would say that Ctrl-C ended it.

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site: pages made from the code, links into the repository, the looks."""
+"""What ProperDocs calls while it builds the site: pages made from the code, links into the repository, the looks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import reference
 import repository
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
+from properdocs.config.defaults import ProperDocsConfig
+from properdocs.structure.files import File, Files
+from properdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 LOOKS = ROOT / "dashboard" / "static"
@@ -21,7 +21,7 @@ FONTS = sorted((ROOT / "dashboard" / "vendor").glob("*.woff2"))
 _NAME = re.compile(r"<code>[^<\s]{16,}</code>")
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
+def on_config(config: ProperDocsConfig) -> ProperDocsConfig:
     """Link pages to the form that edits them on GitHub, and to versions and dashboard where ``.ci/docs`` builds."""
     version = os.environ.get("DOCS_VERSION", "")
     if (repository_name := os.environ.get("GITHUB_REPOSITORY")) and not version:
@@ -33,7 +33,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
+def on_files(files: Files, config: ProperDocsConfig) -> Files:
     """Add the pages that are made, and those of the repository that any page links to."""
     for name, content in reference.files(ROOT).items():
         files.append(File.generated(config, name, content=content))
@@ -53,7 +53,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files: Files) -> str:
     """Lead links to the repository to the site's own pages; a page that is made has no source."""
     if page.file.generated_by is not None:
         page.edit_url = None
@@ -63,7 +63,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return repository.linked_in_site(markdown, page.file.src_uri, ROOT, known)
 
 
-def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_content(html: str, page: Page, config: ProperDocsConfig, files: Files) -> str:
     """Make tables and code that can be scrolled and read aloud, without styles of their own."""
     html = re.sub(r' align="(right|center|left)"', lambda found: ' class="n"' if found[1] == "right" else "", html)
     html = html.replace("<pre>", '<pre tabindex="0">')  # so that a long line can be scrolled to with keys
@@ -73,8 +73,8 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     return html.replace("</table>", "</table></div>")
 
 
-def on_post_build(config: MkDocsConfig) -> None:
-    """Leave code out of the search: MkDocs' plugin, which has run before, takes everything."""
+def on_post_build(config: ProperDocsConfig) -> None:
+    """Leave code out of the search: ProperDocs' plugin, which has run before, takes everything."""
     path = Path(config.site_dir) / "search" / "search_index.json"
     index = json.loads(path.read_text(encoding="utf-8"))
     prefix = f"{repository.FOLDER}/"

@@ -40,7 +40,7 @@ def page_of(path: str, root: Path) -> str:
     if path == "docs" or path.startswith("docs/"):
         inner = path.removeprefix("docs").lstrip("/")
         return inner if Path(inner).suffix else f"{inner}/README.md".lstrip("/")
-    # MkDocs leaves out whatever begins with a dot.
+    # ProperDocs leaves out whatever begins with a dot.
     place = f"{FOLDER}/{_HIDDEN.sub('', path)}"
     if (root / path).is_dir():
         return f"{place}/README.md"
@@ -70,7 +70,7 @@ def linked_in_site(text: str, source: str, root: Path, known: frozenset[str]) ->
         path = posixpath.normpath(posixpath.join(posixpath.dirname(place), found["path"]))
         target = page_of(path, root)
         if target not in known:
-            return found[0]  # MkDocs says that it leads nowhere
+            return found[0]  # ProperDocs says that it leads nowhere
         return posixpath.relpath(target, here or ".") + (found["rest"] or "")
 
     parts, end = [], 0

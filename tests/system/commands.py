@@ -120,8 +120,8 @@ def run_nightly(checkout: Path, variables: Mapping[str, str]) -> Nightly:
 
 
 def build_documentation(root: Path, site: Path) -> Path:
-    """Build the documentation site, without a warning. With --quiet MkDocs counts none, and is not strict."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    """Build the documentation site, without a warning. With --quiet ProperDocs counts none, and is not strict."""
+    command = [sys.executable, "-m", "properdocs", "build", "--strict", "--site-dir", str(site)]
     built = run_command(command, root, {"PYTHONPATH": str(root / "scripts")})
     assert (built.code, "WARNING" in built.err) == (0, False), built.err
     return site

@@ -23,7 +23,7 @@ def _text(name: str) -> str:
 
 def _order() -> list[str]:
     """The pages in the order of the site's contents."""
-    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((ROOT / "properdocs.yml").read_text(encoding="utf-8"))
     (listed,) = (part["Write a back end"] for part in config["nav"] if "Write a back end" in part)
     paths = [path for entry in listed for path in entry.values()]
     return [path.removeprefix("back-end/") for path in paths if path.startswith("back-end/")]

@@ -7,17 +7,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mkdocs.config import load_config
+from properdocs.config import load_config
 
 from commands import run_command, scrubbed  # isort: skip
 
 PYTHON = """\
 #!/usr/bin/env bash
-# A stub of Python, pip and MkDocs: the site is a line with the version, the menu and the source.
+# A stub of Python, pip and ProperDocs: the site is a line with the version, the menu and the source.
 set -e
 case "$2" in
   venv) mkdir -p "${@: -1}/bin"; cp "$0" "${@: -1}/bin/python" ;;
-  mkdocs) if test -e broken; then exit 1; fi; rm -rf .ootci/docs; mkdir -p .ootci/docs
+  properdocs) if test -e broken; then exit 1; fi; rm -rf .ootci/docs; mkdir -p .ootci/docs
     echo "${DOCS_VERSION:-main} [$DOCS_VERSIONS] $DOCS_DASHBOARD $(cat page)" > .ootci/docs/index.html ;;
 esac
 """
@@ -81,7 +81,7 @@ def test_the_menu_leads_to_the_other_versions(
 
 
 def _page(root: Path, url: str, base: str) -> str:
-    config = load_config(str(root / "mkdocs.yml"))
+    config = load_config(str(root / "properdocs.yml"))
     config = config.plugins.on_config(config)
     page = {"title": "Page", "content": "", "edit_url": None, "toc": None, "url": url}
     return config.theme.get_env().get_template("main.html").render(config=config, page=page, nav=[], base_url=base)
@@ -101,12 +101,12 @@ def test_pages_are_edited_on_the_branch_that_they_were_built_from(root: Path, mo
     """A release cannot be edited, and neither can a page where no repository is known."""
     for name in ("DOCS_VERSION", "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"):
         monkeypatch.delenv(name, raising=False)
-    config = load_config(str(root / "mkdocs.yml"))
+    config = load_config(str(root / "properdocs.yml"))
     assert config.plugins.on_config(config).repo_url is None
     monkeypatch.setenv("GITHUB_REPOSITORY", "owner/name")
     monkeypatch.setenv("GITHUB_REF_NAME", "trunk")
     config = config.plugins.on_config(config)
     assert f"{config.repo_url}{config.edit_uri}" == "https://github.com/owner/name/edit/trunk/docs/"
     monkeypatch.setenv("DOCS_VERSION", "v1.2")
-    config = load_config(str(root / "mkdocs.yml"))
+    config = load_config(str(root / "properdocs.yml"))
     assert config.plugins.on_config(config).repo_url is None

@@ -35,7 +35,7 @@ def test_the_documentation_is_built_with_what_its_tests_ran_with() -> None:
     pinned = _pinned((ROOT / "requirements-docs.txt").read_text(encoding="utf-8"))
     development = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8").splitlines()
     tested = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in development)}
-    assert "mkdocs" in pinned
+    assert "properdocs" in pinned
     for name, item in pinned.items():
         assert str(item.specifier) == f"=={tested[name]}", (
             f"run `make requirements`: {item}, tested with {tested[name]}"

@@ -70,6 +70,6 @@ def test_the_search_finds_a_page(browser: Browser, documentation: Path) -> None:
         page = visit(context, f"{address}guides/bisect.html").page
         page.fill("input[type=search]", "autocast")
         page.press("input[type=search]", "Enter")
-        found = page.locator("#mkdocs-search-results article a")
+        found = page.locator("#properdocs-search-results article a")
         found.first.wait_for(timeout=60_000)
         assert any("capabilities/amp.html" in str(link.get_attribute("href")) for link in found.all())

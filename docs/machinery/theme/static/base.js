@@ -1,2 +1,2 @@
-// Where the site begins, seen from the page; MkDocs' search asks for it by this name.
+// Where the site begins, seen from the page; ProperDocs' search asks for it by this name.
 var base_url = ".";

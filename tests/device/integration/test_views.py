@@ -161,6 +161,20 @@ def test_write_to_overlapping_view_is_refused(device: torch.device) -> None:
         there.add_(1)
 
 
+def test_views_in_inference_mode(device: torch.device) -> None:
+    """In inference mode, views of tensors from outside it have the right elements; so have views of its own tensors,
+    in the mode and after it.
+    """
+    for name, view in VIEWS.items():
+        outside = numbers(4, 6, 2, dtype=view.dtype)
+        there = put(outside, device)
+        with torch.inference_mode():
+            inside = put(outside, device)
+            views = [view.take(there), view.take(inside)]
+        for taken in (*views, view.take(inside)):
+            assert torch.equal(taken.cpu(), view.take(outside)), f"{name} has wrong elements"
+
+
 def test_gradient_flows_through_views(device: torch.device) -> None:
     """Writing in place to a view of a computed tensor is seen by autograd, with the cpu's gradient."""
 

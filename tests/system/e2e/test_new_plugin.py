@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 import subjects
+from contract.openreg_steps import read_steps
 from drawn import deep
 
-from commands import Tool, build_wheel  # isort: skip
+from commands import Tool, build_wheel, run_command  # isort: skip
 
 pytestmark = pytest.mark.torch
 
@@ -32,11 +33,12 @@ def test_a_new_plugin_is_ok_on_smoke(
 
 @pytest.mark.deep
 @pytest.mark.long
+@pytest.mark.parametrize("step", [1, 4])
 def test_a_plugin_whose_memory_the_host_cannot_address_is_ok_on_smoke(
-    ootci: Tool, device_python: Path, tmp_path: Path
+    ootci: Tool, device_python: Path, tmp_path: Path, root: Path, step: int
 ) -> None:
-    """The course shows these files. Nothing of the simulated driver is left."""
-    assert ootci("plugin", "new", "mydevice", cwd=tmp_path).code == 0
+    """The course shows these files. Nothing of the simulated driver is left, and each step's capabilities are whole."""
+    assert ootci("plugin", "new", "mydevice", "--step", str(step), cwd=tmp_path).code == 0
     plugin = tmp_path / "torch-mydevice"
     shutil.rmtree(plugin / "runtime")
     for file in (plugin / "csrc").glob("Streams.*"):
@@ -45,6 +47,12 @@ def test_a_plugin_whose_memory_the_host_cannot_address_is_ok_on_smoke(
     file = plugin / "mydevice.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace("devices: 2", "devices: 1"), encoding="utf-8")
     _is_ok(ootci, device_python, tmp_path)
+    steps = read_steps(root / "devices" / "openreg")[:step]
+    asked = [argument for item in steps for name in item.capabilities for argument in ("--capability", name)]
+    command = (tmp_path / "env" / "bin" / "python", "-m", "pytest", "integration", "--device", "mydevice", *asked)
+    ran = run_command([*map(str, command), "-q", "-p", "no:cacheprovider"], root / "tests" / "device", timeout=900)
+    assert ran.code == 0, ran.out
+    assert " passed" in ran.out
 
 
 def _is_ok(ootci: Tool, device_python: Path, tmp_path: Path) -> str:

@@ -7,6 +7,7 @@
 #include <torch/library.h>
 
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/InferenceMode.h>
 
 #include <unordered_map>
 
@@ -30,6 +31,13 @@ bool is_generator(const c10::TypePtr& type) {
   return optional && optional->getElementType()->kind() == c10::TypeKind::GeneratorType;
 }
 
+// The statistics of batch_norm are updated in place, which most of its schemas
+// do not say.
+bool is_written(const c10::Argument& argument) {
+  if (argument.name() == "running_mean" || argument.name() == "running_var") return true;
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
 // One call of one operator: arguments to the host's side, results back.
 class Call {
  public:
@@ -42,8 +50,7 @@ class Call {
     const auto& arguments = op_.schema().arguments();
     const size_t first = stack_->size() - arguments.size();
     for (size_t i = 0; i < arguments.size(); ++i) {
-      const bool written = arguments[i].alias_info() != nullptr && arguments[i].alias_info()->isWrite();
-      (*stack_)[first + i] = convert(std::move((*stack_)[first + i]), arguments[i], written);
+      (*stack_)[first + i] = convert(std::move((*stack_)[first + i]), arguments[i], is_written(arguments[i]));
     }
     const std::string& name = op_.operator_name().name;
     launch_inline(name.c_str(), device_.index(), views_, [&] {
@@ -124,9 +131,13 @@ class Call {
 
   at::Tensor to_device(const at::Tensor& result) {
     if (!result.defined() || !result.is_cpu()) return result;
+    bool inference = c10::InferenceMode::is_enabled();
     for (const auto& [device_tensor, view] : arguments_) {
       if (view.unsafeGetTensorImpl() == result.unsafeGetTensorImpl()) return device_tensor;
+      if (view.has_storage() && result.has_storage() && view.is_alias_of(result)) inference = device_tensor.is_inference();
     }
+    // Autograd asks that a view is an inference tensor only where its base is one.
+    const c10::InferenceMode as_base(inference);
     return result_device_.type() == kDeviceType ? rebuild(result, back_) : result;
   }
 

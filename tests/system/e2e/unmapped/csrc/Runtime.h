@@ -30,7 +30,7 @@ inline c10::DeviceIndex device_count() { return static_cast<c10::DeviceIndex>(ca
 inline c10::DeviceIndex index_or_current(c10::Device device) { return device.has_index() ? device.index() : 0; }
 
 inline c10::DeviceIndex existing(c10::DeviceIndex index) {
-  if (index < 0 || index >= device_count()) check(CARD_NO_SUCH_CARD);
+  TORCH_CHECK(index >= 0 && index < device_count(), "the device index ", static_cast<int>(index), " is out of range");
   return index;
 }
 

@@ -40,8 +40,8 @@ char* find(Card& c, uint64_t address, size_t bytes) {
 }  // namespace
 
 const char* card_text(card_status status) {
-  static const char* const texts[] = {"fine", "there is no such card", "the card has too little free memory",
-                                      "the card has no such address", "the card is in use by the parent process"};
+  static const char* const texts[] = {"fine", "the card has too little free memory",
+                                      "the card has no such address", "the process was forked after it had opened the card"};
   return texts[status];
 }
 

@@ -55,6 +55,16 @@ def _views_elsewhere() -> None:
         wrap(name, late)
 
 
+@broken("inference-views", "views in inference mode that are new tensors", "views")
+def _inference_views() -> None:
+    def new(whole: Any, tensor: torch.Tensor, *arguments: Any, **named: Any) -> Any:
+        seen = whole(tensor, *arguments, **named)
+        return torch.empty_like(seen).copy_(seen) if torch.is_inference_mode_enabled() else seen
+
+    for name in ("as_strided", "slice.Tensor", "t", "transpose.int", "view"):
+        wrap(name, new)
+
+
 @broken("sharing-copies", "copies that share the memory of the original", "views", "tensors")
 def _sharing_copies() -> None:
     replace("clone", lambda tensor, memory_format=None: torch.ops.aten.alias(tensor))

@@ -12,7 +12,7 @@ extern "C" {
 
 #define CARD_API __attribute__((visibility("default")))
 
-typedef enum card_status { CARD_OK, CARD_NO_SUCH_CARD, CARD_OUT_OF_MEMORY, CARD_BAD_ADDRESS, CARD_FORKED } card_status;
+typedef enum card_status { CARD_OK, CARD_OUT_OF_MEMORY, CARD_BAD_ADDRESS, CARD_FORKED } card_status;
 
 typedef struct card_memory {
   uint64_t total, used, peak;

@@ -32,7 +32,7 @@ bool is_generator(const c10::TypePtr& type) {
 }
 
 // The statistics of batch_norm are updated in place, which most of its schemas
-// do not say.
+// do not mark.
 bool is_written(const c10::Argument& argument) {
   if (argument.name() == "running_mean" || argument.name() == "running_var") return true;
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();

@@ -3,15 +3,3 @@
 from .action import Act, Action, Decision, apply
 from .conditions import conditions, deep_tests
 from .decide import Writer, decide, remembered_in
-
-__all__ = [
-    "Act",
-    "Action",
-    "Decision",
-    "Writer",
-    "apply",
-    "conditions",
-    "decide",
-    "deep_tests",
-    "remembered_in",
-]

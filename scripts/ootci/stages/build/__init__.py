@@ -4,5 +4,3 @@ from .environment import GivenEnvironment, NewEnvironment
 from .fetch import suite_requirements
 from .handover import TakenOver, hand_over
 from .stage import build
-
-__all__ = ["GivenEnvironment", "NewEnvironment", "TakenOver", "build", "hand_over", "suite_requirements"]

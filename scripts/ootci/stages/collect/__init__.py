@@ -2,5 +2,3 @@
 
 from .elsewhere import NOT_KNOWN
 from .stage import collect, collect_share, not_started, unreadable
-
-__all__ = ["NOT_KNOWN", "collect", "collect_share", "not_started", "unreadable"]

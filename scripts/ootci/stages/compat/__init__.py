@@ -4,16 +4,3 @@ from .plugin import PluginWheel, read_plugin
 from .predict import needs_of, predict, without_findings
 from .source import source_check, unchecked
 from .torch_wheel import TorchWheel, export_changes, read_torch
-
-__all__ = [
-    "PluginWheel",
-    "TorchWheel",
-    "export_changes",
-    "needs_of",
-    "predict",
-    "read_plugin",
-    "read_torch",
-    "source_check",
-    "unchecked",
-    "without_findings",
-]

@@ -3,5 +3,3 @@
 from .gate import decide, expected_to_gate
 from .pull_request import judge_pull_request
 from .stage import STALE_AFTER, judge
-
-__all__ = ["STALE_AFTER", "decide", "expected_to_gate", "judge", "judge_pull_request"]

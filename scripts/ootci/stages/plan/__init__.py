@@ -4,16 +4,3 @@ from .due import NotDue, due
 from .nights import night_before
 from .stage import Proposed, plan
 from .torch_choice import require_torch, require_wheel, resolve, with_built, with_nightly
-
-__all__ = [
-    "NotDue",
-    "Proposed",
-    "due",
-    "night_before",
-    "plan",
-    "require_torch",
-    "require_wheel",
-    "resolve",
-    "with_built",
-    "with_nightly",
-]

@@ -15,20 +15,6 @@ from .words import spoken
 if TYPE_CHECKING:
     from .site import render
 
-__all__ = [
-    "AlertTexts",
-    "DeepTestTexts",
-    "nightly_answer",
-    "pull_request_answer",
-    "render",
-    "require_documentation",
-    "review_answer",
-    "review_lines",
-    "site_address",
-    "spoken",
-    "step_summary",
-]
-
 
 def __getattr__(name: str) -> object:
     # All pages take as long to import as a command that only wants a line has to do.

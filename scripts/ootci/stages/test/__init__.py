@@ -2,5 +2,3 @@
 
 from .stage import test
 from .suite_run import suite_options
-
-__all__ = ["suite_options", "test"]

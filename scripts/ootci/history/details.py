@@ -45,6 +45,13 @@ class Texts(Record):
     attempts: dict[int, tuple[Attempt, ...]] = Field(default_factory=dict)
     """Later attempts, by place."""
 
+    def fits(self, tests: int, stages: int) -> bool:
+        """Whether a run of so many tests and stages can have them."""
+        places = (*self.tests, *self.attempts)
+        return all(place in range(tests) for place in places) and all(
+            number in range(stages) for number in self.excerpts
+        )
+
 
 class Measures(Record):
     """The measurements of every test."""
@@ -56,12 +63,21 @@ class Measures(Record):
     operators: tuple[OperatorCount, ...] = ()
     """Operators that the suites used."""
 
+    def fits(self, tests: int, _: int) -> bool:
+        """Whether a run of so many tests can have them."""
+        ordered = self.order is None or sorted(self.order) == list(range(tests))
+        return ordered and len(self.durations) in (0, tests)
+
 
 class Accuracies(Record):
     """The errors of results. Where nothing changed the file is the one of the night before, byte by byte."""
 
     tests: dict[int, Accuracy] = Field(default_factory=dict)
     """The errors of a test's results, by place."""
+
+    def fits(self, tests: int, _: int) -> bool:
+        """Whether a run of so many tests can have them."""
+        return all(place in range(tests) for place in self.tests)
 
 
 D = TypeVar("D", bound=Record)

@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.errors import HistoryConflict, OotciError
@@ -26,6 +25,7 @@ from .layout import (
     runs_of,
 )
 from .reader import HistoryReader
+from .stored import StoredRun
 from .tables import read_list
 
 _KNOWN = re.compile(
@@ -73,12 +73,6 @@ class Report(Record):
     """Defects."""
 
 
-@dataclass(frozen=True)
-class _Size:
-    tests: int
-    stages: int
-
-
 def verify(folder: Path) -> Report:
     """Read back every nightly, run, list of tests and file of details of a history folder."""
     found = _Verification(folder)
@@ -89,7 +83,6 @@ def verify(folder: Path) -> Report:
         found.lists()
         found.nightlies(history)
         found.runs(history)
-        found.details()
     return Report(**found.counts, notes=tuple(found.notes), problems=tuple(found.problems))
 
 
@@ -101,7 +94,6 @@ class _Verification:
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
         self.problems: list[Problem] = []
-        self._details: dict[Path, _Size | None] = {}
 
     def problem(self, what: str, where: Path, fix: str = RESTORE) -> None:
         self.problems.append(Problem(what=what, where=str(where), fix=fix))
@@ -156,52 +148,29 @@ class _Verification:
 
     def runs(self, history: HistoryReader) -> None:
         self.counts["devices"] = len(history.devices())
+        known: set[Path] = set()
         for key, path in runs_of(self.folder).items():
             try:
-                details = [history.details_path(key, kind) for kind in (Texts, Measures, Accuracies)]
-                self._details |= dict.fromkeys(details)
-                run = history.stored_run(key)
-                tests = len(run.rows())
-                self.counts["runs"] += 1
-                self.counts["outcomes"] += tests
-                self._details |= dict.fromkeys(details, _Size(tests, len(run.head.stages)))
+                files = {kind: history.details_path(key, kind) for kind in (Texts, Measures, Accuracies)}
             except HistoryConflict as error:
                 self.problem(error.what, path)
-            except OotciError as error:
-                self.problems.append(Problem(what=error.what, where=error.where, fix=error.fix))
-
-    def details(self) -> None:
-        for path in sorted((self.folder / "details").glob(f"{MONTH}/*.json.gz")):
-            if path not in self._details:
-                fix = "append that run once more, or remove the file with `ootci history gc`"
-                self.problem("the run of these details is not in the history", path, fix)
                 continue
+            run = None
             with self.told():
-                kind = path.name.removesuffix(".json.gz").rpartition(".")[2]
-                self.counts[kind] += 1
-                if (size := self._details[path]) is None:
-                    continue
-                if not _FITS[kind](path, size):
-                    self.problem("the details name tests or stages that the run does not have", path)
+                run = history.stored_run(key)
+                self.counts["runs"] += 1
+                self.counts["outcomes"] += len(run.rows())
+            for kind, file in files.items():
+                self.details(kind, file, run)
+            known.update(files.values())
+        for path in sorted(set((self.folder / "details").glob(f"{MONTH}/*.json.gz")) - known):
+            fix = "append that run once more, or remove the file with `ootci history gc`"
+            self.problem("the run of these details is not in the history", path, fix)
 
-
-def _texts_fit(path: Path, size: _Size) -> bool:
-    found = read_details(Texts, path) or Texts()
-    places = [*found.tests, *found.attempts]
-    return all(0 <= place < size.tests for place in places) and all(
-        0 <= number < size.stages for number in found.excerpts
-    )
-
-
-def _measures_fit(path: Path, size: _Size) -> bool:
-    found = read_details(Measures, path) or Measures()
-    ordered = found.order is None or sorted(found.order) == list(range(size.tests))
-    return ordered and len(found.durations) in (0, size.tests)
-
-
-def _accuracies_fit(path: Path, size: _Size) -> bool:
-    found = read_details(Accuracies, path) or Accuracies()
-    return all(0 <= place < size.tests for place in found.tests)
-
-
-_FITS = {"texts": _texts_fit, "measures": _measures_fit, "accuracies": _accuracies_fit}
+    def details(self, kind: type[Texts | Measures | Accuracies], path: Path, run: StoredRun | None) -> None:
+        """Read the details of a run, if they are still kept; ``run`` is None where it cannot be read back itself."""
+        with self.told():
+            found = read_details(kind, path) if path.exists() else None
+            if run is not None and found is not None and not found.fits(len(run.rows()), len(run.head.stages)):
+                self.problem("the details name tests or stages that the run does not have", path)
+        self.counts[kind.__name__.lower()] += path.exists()

@@ -66,6 +66,7 @@ class EventLog:
         reports: states of the suites' reports, where the tests do not show them.
         outputs: what tests printed, by id.
         is_full: whether more tests were told of than are kept.
+        room: characters of outputs for which there is room yet.
         names: characters of ids for which there is room yet.
         texts: characters of titles, messages and texts for which there is room yet.
         never_began: why a stage did not run that never began.
@@ -84,41 +85,37 @@ class EventLog:
     reports: dict[str, Reported] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     is_full: bool = False
+    room: int = field(default_factory=lambda: MAX_OUTPUT)
     names: int = field(default_factory=lambda: MAX_NAMES)
     texts: int = field(default_factory=lambda: MAX_TEXTS)
     never_began: str = "a stage before it did not pass"
 
-    @classmethod
-    def read(cls, path: Path) -> EventLog:
-        """Read a log; a missing log is empty."""
-        log = cls()
-        room = MAX_OUTPUT
+    def add(self, path: Path) -> EventLog:
+        """Add the log of a run, or of one of its shares; a missing log is empty."""
         for event in read_events(path):
             if isinstance(event, StageStart):
-                log.started[event.stage] = event.time
+                self.started[event.stage] = event.time
             elif isinstance(event, StageEnd):
-                log.ended[event.stage] = event
-                log.facts.update(event.facts)
+                self.ended[event.stage] = event
+                self.facts.update(event.facts)
             elif isinstance(event, TestEnd) and event.attempt > 1:
-                log._add_attempt(event)
+                self._add_attempt(event)
             elif isinstance(event, TestEnd):
-                room -= len(event.output or "")
-                log._add_end(event, keep_output=room >= 0)
+                self._add_end(event)
             elif isinstance(event, (Collected, Sharded)):
                 for test in event.tests:
-                    log._add_test(test)
+                    self._add_test(test)
             elif isinstance(event, CollectError):
-                log._add_broken(event)
+                self._add_broken(event)
             elif isinstance(event, Reported):
-                log.reports[event.suite] = event
+                self.reports[event.suite] = event
             elif isinstance(event, Operators):
-                log.add_operators(event.counts)
+                self._add_operators(event.counts)
             elif isinstance(event, Declarations):
-                log.add_declarations(event.tried)
-        return log
+                self._add_declarations(event.tried)
+        return self
 
-    def add_declarations(self, tried: Mapping[str, DeclarationTried]) -> None:
-        """Add the outcome of declarations in a share of the run; declarations beyond the limit are left out."""
+    def _add_declarations(self, tried: Mapping[str, DeclarationTried]) -> None:
         self.declarations = {} if self.declarations is None else self.declarations
         for name, counts in tried.items():
             before = self.declarations.get(name, DeclarationTried())
@@ -127,8 +124,7 @@ class EventLog:
                     passed=before.passed + counts.passed, seen=before.seen + counts.seen
                 )
 
-    def add_operators(self, counts: Mapping[str, OperatorUse]) -> None:
-        """Add the counts of a process or a share of the run; operators beyond the limit are left out."""
+    def _add_operators(self, counts: Mapping[str, OperatorUse]) -> None:
         for name, use in counts.items():
             before = self.operators.get(name, OperatorUse())
             if name in self.operators or len(self.operators) < MAX_OPERATORS:
@@ -157,13 +153,14 @@ class EventLog:
             return item
         return item.model_copy(update={"message": (item.message or "")[:SHORT_MESSAGE] or None, "text": None})
 
-    def _add_end(self, event: TestEnd, *, keep_output: bool) -> None:
+    def _add_end(self, event: TestEnd) -> None:
         test_id = test_id_of(event.id)
         test, before = self.collected.get(test_id), self.ends.get(test_id)
         if test is None or (before is not None and not may_replace(before.outcome)):
             return
         self.ends[test_id] = self.within_room(_ended(test, event))
-        if event.output and keep_output:
+        self.room -= len(event.output or "")
+        if event.output and self.room >= 0:
             self.outputs[test_id] = event.output
 
     def _add_broken(self, event: CollectError) -> None:

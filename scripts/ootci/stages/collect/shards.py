@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from ootci.model.build import StageName, StageStatus
 from ootci.model.device import OURS
 from ootci.model.event import Reported, Sharded, StageEnd, read_events
-from ootci.model.outcome import OutcomeName, may_replace
+from ootci.model.outcome import OutcomeName
 from ootci.model.run import ReportState
 from ootci.model.workspace import RunFolder, Shard
 
@@ -22,18 +23,18 @@ def joined_log(folder: RunFolder) -> tuple[EventLog, Path]:
     """The event log of a run, whether its tests were run at once or in shares, and where its env.json lies."""
     found = folder.shards_found()
     if not found:
-        return EventLog.read(folder.events), folder.env
+        return EventLog().add(folder.events), folder.env
     count = found[-1].count
     shards = [Shard(index, count) for index in range(1, count + 1)]
-    logs = {shard: EventLog.read(folder.shard(shard).events) for shard in shards if folder.shard(shard).events.exists()}
-    first = next(iter(logs), shards[0])
-    return _joined(logs, [shard for shard in shards if shard not in logs]), folder.shard(first).env
+    paths = {shard: path for shard in shards if (path := folder.shard(shard).events).exists()}
+    first = next(iter(paths), shards[0])
+    return _joined(paths, [shard for shard in shards if shard not in paths]), folder.shard(first).env
 
 
 def log_of_share(folder: RunFolder, shard: Shard) -> EventLog:
     """The event log of one share of a run, as if every test of the other shares had passed."""
     path = folder.shard(shard).events
-    log = EventLog.read(path)
+    log = EventLog().add(path)
     told = [event for event in read_events(path) if isinstance(event, Sharded)]
     of_share = [
         test for event in told if (event.index, event.count) == (shard.index, shard.count) for test in event.tests
@@ -47,30 +48,19 @@ def log_of_share(folder: RunFolder, shard: Shard) -> EventLog:
     return log
 
 
-def _joined(logs: Mapping[Shard, EventLog], silent: list[Shard]) -> EventLog:
+def _joined(paths: Mapping[Shard, Path], silent: list[Shard]) -> EventLog:
     joined = EventLog()
-    for log in logs.values():
-        joined.collected.update({key: test for key, test in log.collected.items() if key not in joined.collected})
-        for test_id, item in log.ends.items():
-            before = joined.ends.get(test_id)
-            if before is None or may_replace(before.outcome):
-                joined.ends[test_id] = joined.within_room(item)
-        joined.broken.update(log.broken)
-        joined.attempts.update(log.attempts)
-        joined.facts.update(log.facts)
-        joined.reports.update(log.reports)
-        joined.outputs.update(log.outputs)
-        joined.is_full = joined.is_full or log.is_full
-        joined.add_operators(log.operators)
-        if log.declarations is not None:
-            joined.add_declarations(log.declarations)
-    for name in dict.fromkeys(name for log in logs.values() for name in log.started):
-        starts = [time for log in logs.values() if (time := log.started.get(name)) is not None]
+    started: dict[Shard, dict[str, datetime | None]] = {}
+    ended: dict[Shard, dict[str, StageEnd]] = {}
+    for shard, path in paths.items():
+        joined.started, joined.ended = started[shard], ended[shard] = {}, {}
+        joined.add(path)
+    joined.started, joined.ended = {}, {}
+    for name in dict.fromkeys(name for found in started.values() for name in found):
+        starts = [time for found in started.values() if (time := found.get(name)) is not None]
         joined.started[name] = min(starts, default=None)
         # A suite that the vendor brings is run by one share.
-        ends = {
-            shard: log.ended.get(name) for shard, log in logs.items() if name in {*StageName} or name in log.started
-        }
+        ends = {shard: ended[shard].get(name) for shard in paths if name in {*StageName} or name in started[shard]}
         # The card of a share that never reported may be well: nothing is known of its import and its check.
         lost = silent if name in OURS else []
         missing = [*(shard for shard, end in ends.items() if end is None), *lost]

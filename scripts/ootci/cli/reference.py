@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 import click
@@ -14,6 +13,7 @@ from ootci.cli.show import show, show_table, show_text, table
 from ootci.errors import BadOption, OotciError
 from ootci.model.device.reference import device_keys
 from ootci.model.schema import device_schema, schemas
+from ootci.model.words import did_you_mean
 
 SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
@@ -89,8 +89,7 @@ def _explain_key(subject: str, output_format: str) -> None:
     key = keys.get(path)
     below = [one for one in keys.values() if subject == "keys" or one.path.startswith((f"{path}.", f"{path}[]."))]
     if key is None and not below:
-        near = difflib.get_close_matches(path, [*keys, *_kinds()], n=1)
-        suggestion = f"did you mean `{near[0]}`? " if near else ""
+        suggestion = did_you_mean(path, [*keys, *_kinds()])
         fix = f"{suggestion}`ootci explain keys` lists the keys, docs/reference/errors.md the errors"
         raise BadOption("it is neither the id of an error nor a key of a device file", where=subject, fix=fix)
     lines = []

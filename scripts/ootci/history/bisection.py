@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 
@@ -15,6 +14,7 @@ from ootci.model.bisection import Bisection, Conclusion, Ending, Step, StepResul
 from ootci.model.cluster import Mark
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES
 from ootci.model.torch_build import Channel, TorchBuild, commits_between, version_of
+from ootci.model.words import did_you_mean
 
 _INSTEAD = "or name both nightlies with --good and --bad"
 
@@ -88,8 +88,7 @@ def _near(history: History, device: str, test: str) -> str:
     """Tests of the newest run that had any whose ids are much like it."""
     tested = next((run for run in history.newest_stored(device) if run.rows()), None)
     ids = list(tested.ids(tested.rows())) if tested is not None else []
-    near = difflib.get_close_matches(test, ids, n=3) if test not in ids else []
-    return f"did you mean {' or '.join(f'`{name}`' for name in near)}? " if near else ""
+    return "" if test in ids else did_you_mean(test, ids, 3)
 
 
 def _require_other_torch(history: History, passed: Mark, failed: Mark, test: str) -> None:

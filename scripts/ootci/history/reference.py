@@ -14,7 +14,7 @@ from ootci.history.store import History
 from ootci.model.device import name_of
 from ootci.model.record import read
 from ootci.model.run import Run
-from ootci.model.words import many
+from ootci.model.words import did_you_mean, many
 
 NAMED = 5
 """The most existing runs that an error lists."""
@@ -59,8 +59,7 @@ def _known(history: History) -> str:
 
 
 def _no_device(history: History, name: str, device: str) -> NoSuchRun:
-    near = difflib.get_close_matches(device, history.devices(), n=1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
+    hint = did_you_mean(device, history.devices())
     return NoSuchRun(
         f"`{name}`: no run of a device `{device}` is in the history",
         where=str(history.folder),

@@ -20,7 +20,6 @@ No file is relative to another night, and two publishers never write one file di
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -31,6 +30,7 @@ from ootci.model.compat import Compat, SourceCheck
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import utc_text
 from ootci.model.run import Run
+from ootci.model.words import did_you_mean
 
 from .details import details_of, packed, read_details
 from .layout import (
@@ -202,13 +202,10 @@ class History(HistoryReader):
 
         """
         if plan_id not in self._nights:
-            near = difflib.get_close_matches(plan_id, self._nights)
             raise NotInHistory(
                 f"no nightly `{plan_id}` is in the history",
                 where=str(self.folder),
-                fix=f"did you mean {' or '.join(f'`{name}`' for name in near)}?"
-                if near
-                else "give an id from the dashboard's page Nightlies",
+                fix=did_you_mean(plan_id, self._nights, 3).strip() or "give an id from the dashboard's page Nightlies",
             )
         night = self._nights[plan_id]
         if is_withdrawn(night):

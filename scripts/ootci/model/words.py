@@ -1,6 +1,9 @@
-"""Numbers and durations as people read them."""
+"""Numbers, durations and names as people read them."""
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 
 def duration(seconds: float) -> str:
@@ -18,3 +21,9 @@ def duration(seconds: float) -> str:
 def many(count: int, one: str, more: str | None = None) -> str:
     """A number with its noun: ``1 night``, ``3 nights``, ``1,204 tests``."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """The beginning of a remedy: the nearest of the names that there are; empty where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=most)
+    return f"did you mean {' or '.join(f'`{one}`' for one in near)}? " if near else ""

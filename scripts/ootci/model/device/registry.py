@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from ootci.errors import DeviceFileInvalid, DeviceFileMisnamed, NoDevices, NoSuchDevice
 from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
+from ootci.model.words import did_you_mean
 
 from .expectations import BadRange, KnownFailure
 from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
@@ -272,8 +272,7 @@ def find_device(registry: tuple[RegisteredDevice, ...], name: str) -> Registered
         if item.device.name == name:
             return item
     names = [item.device.name for item in registry]
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
+    hint = did_you_mean(name, names)
     raise NoSuchDevice(
         f"there is no device `{name}`", where=registry[0].path.parent.as_posix(), fix=f"{hint}known: {', '.join(names)}"
     )

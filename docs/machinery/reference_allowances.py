@@ -15,8 +15,8 @@ A result is compared with the exact one: the CPU in float64 or complex128 on the
 from it as the largest of:
 
 - the tolerance of the dtype ([`harness/tolerance.py`](../../tests/device/harness/tolerance.py));
-- PyTorch's own tolerance for the operator, read from the installed PyTorch, up to five tolerances of the result's
-  largest element;
+- PyTorch's own tolerance for the operator and the dtype that it is called with, read from the installed PyTorch, up to
+  five tolerances of the result's largest element;
 - four times the error that the CPU itself makes on the sample in the tested dtype: in that element, or for gradients of
   attention in any element of the result.
 

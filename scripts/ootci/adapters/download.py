@@ -187,6 +187,10 @@ def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer
                 raise DownloadProblem(f"{url} cannot be reached ({meaning})") from error
         cause = next((meaning for sign, meaning in _TEMPORARY if sign in str(error)), "no connection")
         raise _Retry(f"{url} cannot be reached ({cause})") from error
+    except requests.exceptions.TooManyRedirects as error:
+        raise DownloadProblem(f"{url} is redirected in a circle") from error
+    except ValueError as error:  # requests derives its errors about addresses from it
+        raise DownloadProblem(f"{url} is no address of a page, or leads to none") from error
     except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
         raise _Retry(f"{url} did not answer whole ({type(error).__name__})") from error
 

@@ -188,6 +188,8 @@ def _links(page_url: str) -> list[dict[str, str | None]]:
             page.feed(file.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
         raise IndexProblem(f"{page_url} cannot be read ({error.strerror})") from error
+    except AssertionError:
+        return []  # of the parser, which knows no marked section but those of HTML
     return page.found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from harness.operator_runs import BACKWARD_TEST, FORWARD_TEST, backward, forward
 from harness.ops_dtypes import dtype_name
 from harness.parity import Case, ControlResult, Run, control_result, differentiates_attention, exact_result
 from harness.samples import Sample
-from harness.tolerance import TOLERANCES, Allowance, Tolerance, allowance, torch_tolerances
+from harness.tolerance import TOLERANCES, Allowance, Tolerance, allowance, torch_tolerance
 
 DEVICE_TYPE = "privateuse1"
 """Tolerances that PyTorch declares for one kind of device do not count."""
@@ -33,8 +33,8 @@ def measured() -> dict[str, dict[str, tuple[float, str]]]:
     """By name of an operator or module, by direction and dtype, the largest allowance and its source."""
     found: dict[str, dict[str, tuple[float, str]]] = {}
     for case, samples, run, direction, counterpart in _cases():
-        tolerances = torch_tolerances(case.info, counterpart, DEVICE_TYPE)
-        given = list(_allowances(case, samples, run, tolerances))
+        own = torch_tolerance(case.info, counterpart, case.dtype, DEVICE_TYPE)
+        given = list(_allowances(case, samples, run, own))
         largest = max(given, key=lambda pair: pair[0], default=None)
         if largest is not None:
             kind = f"{direction} {dtype_name(case.dtype)}"
@@ -45,9 +45,8 @@ def measured() -> dict[str, dict[str, tuple[float, str]]]:
 
 def _cases() -> Iterator[tuple[Any, Iterable[Sample], Run, str, tuple[str, str]]]:
     for dtype in FORWARD:
-        if dtype in TOLERANCES:
-            for operator in operators(dtype, backward=False):
-                yield operator, operator.samples(), forward, "forward", FORWARD_TEST
+        for operator in operators(dtype, backward=False):
+            yield operator, operator.samples(), forward, "forward", FORWARD_TEST
     for dtype in BACKWARD:
         for operator in operators(dtype, backward=True):
             yield operator, operator.samples(requires_grad=True), backward, "backward", BACKWARD_TEST
@@ -57,9 +56,7 @@ def _cases() -> Iterator[tuple[Any, Iterable[Sample], Run, str, tuple[str, str]]
         yield module, given, module_database.backward, "backward", MODULE_TEST
 
 
-def _allowances(
-    case: Case, samples: Iterable[Sample], run: Run, tolerances: Mapping[torch.dtype, Tolerance]
-) -> Iterator[tuple[float, str]]:
+def _allowances(case: Case, samples: Iterable[Sample], run: Run, own: Tolerance | None) -> Iterator[tuple[float, str]]:
     for sample in samples:
         if case.rounds:
             yield 0.0, "equal to the exact or the cpu's"
@@ -74,9 +71,8 @@ def _allowances(
             if isinstance(leaf, torch.Tensor) and leaf.layout is torch.strided and leaf.dtype in TOLERANCES:
                 value = exact[index] if len(exact) == len(seen) else None
                 value = value.detach() if isinstance(value, torch.Tensor) else None
-                own = tolerances.get(leaf.dtype)
                 given = allowance(leaf.detach(), value, own, as_one=differentiates_attention(case, sample))
-                several = given.cpu_error is None and value is not None
+                several = not given.is_exact and value is not None
                 source = "the cpu's result: float64 gives another answer" if several else given.source
                 yield 1.0 if several else _multiple(given, TOLERANCES[leaf.dtype]), source
 

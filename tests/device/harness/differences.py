@@ -65,8 +65,7 @@ def _elements(actual: object, expected: object, index: int, count: int, yardstic
         leaves = tree_leaves(yardstick.exact())
         return _as_tensor(leaves[index]) if len(leaves) == count else None
 
-    own = yardstick.tolerances.get(cpu.dtype)
-    return elements_differ(seen, cpu, exact, own=own, rounds=yardstick.rounds, as_one=yardstick.as_one)
+    return elements_differ(seen, cpu, exact, own=yardstick.own, rounds=yardstick.rounds, as_one=yardstick.as_one)
 
 
 def _as_tensor(value: object) -> torch.Tensor | None:

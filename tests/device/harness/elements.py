@@ -24,7 +24,7 @@ def elements_differ(
         actual: what the device computed, on the cpu, with the dtype and shape of ``cpu``.
         cpu: what the cpu computed in the tested dtype.
         compute_exact: gives what the cpu computes in float64 or complex128, if it can; asked only where it matters.
-        own: PyTorch's tolerance for this operator and dtype, if it has one.
+        own: PyTorch's tolerance for this operator and the dtype that it is called with, if it has one.
         rounds: whether results are rounded to few values, as by floor, so that they equal the exact or the cpu's.
         as_one: whether the cpu's largest error counts for each element.
 
@@ -54,7 +54,7 @@ def elements_differ(
     near = [error <= distance for error, distance in zip(errors, allowed.distances, strict=True)]
     wrong = ~torch.stack(near).any(0)
     told = _first(wrong, actual, cpu)
-    return None if told is None else f"{told}. {_error(wrong, errors[0], allowed, exact)}"
+    return None if told is None else f"{told}. {_error(wrong, errors[0], allowed, cpu, exact)}"
 
 
 def _equal(actual: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
@@ -71,24 +71,33 @@ def _distance(actual: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
 def _unequal(actual: torch.Tensor, cpu: torch.Tensor, exact: torch.Tensor | None) -> str | None:
     """As above, of results that equal the cpu's or the exact ones."""
     right = _equal(actual, cpu)
-    if exact is not None and exact.shape == cpu.shape:
-        right |= actual == exact.to(cpu.dtype)
-    return _first(~right, actual, cpu)
+    if exact is None or exact.shape != cpu.shape:
+        return _first(~right, actual, cpu)
+    wrong = ~(right | (actual == exact.to(cpu.dtype)))
+    told = _first(wrong, actual, cpu)
+    return None if told is None else f"{told}. The exact value is {exact[_index(wrong)].item()}"
 
 
 def _first(wrong: torch.Tensor, actual: torch.Tensor, cpu: torch.Tensor) -> str | None:
     count = int(wrong.sum())
     if count == 0:
         return None
-    index = tuple(wrong.nonzero()[0].tolist())
+    index = _index(wrong)
     where = f" at index {index}" if index else ""
     of = f" ({count} of {wrong.numel()} elements differ)" if wrong.numel() > 1 else ""
     return f"expected {cpu[index].item()}{where}, got {actual[index].item()}{of}"
 
 
-def _error(wrong: torch.Tensor, error: torch.Tensor, allowed: Allowance, exact: torch.Tensor | None) -> str:
+def _index(wrong: torch.Tensor) -> tuple[int, ...]:
+    """Of the first element that is wrong."""
+    return tuple(wrong.nonzero()[0].tolist())
+
+
+def _error(
+    wrong: torch.Tensor, error: torch.Tensor, allowed: Allowance, cpu: torch.Tensor, exact: torch.Tensor | None
+) -> str:
     """The exact value of the first wrong element, its error, and the cpu's."""
-    index = tuple(wrong.nonzero()[0].tolist())
+    index = _index(wrong)
     distance, far = float(allowed.distances[0][index]), float(error[index])
     size = f"the error is {far:.3g}"
     if distance and far < float("inf"):
@@ -96,9 +105,9 @@ def _error(wrong: torch.Tensor, error: torch.Tensor, allowed: Allowance, exact: 
     if exact is None or exact.shape != wrong.shape:
         return f"There is no exact value to compare with; {size}"
     value = exact[index].item()
-    if allowed.cpu_error is None:
+    if not allowed.is_exact:
         return f"The value in float64 is another answer, {value}; {size}"
-    return f"The exact value is {value}; {size}; the error of the cpu is {float(allowed.cpu_error[index]):.2g}"
+    return f"The exact value is {value}; {size}; the error of the cpu is {float(_distance(cpu, exact)[index]):.2g}"
 
 
 def _whole_differs(actual: torch.Tensor, cpu: torch.Tensor) -> str | None:

@@ -53,6 +53,7 @@ class Optimizer:
     way: str
     info: Any
 
+    dtype = torch.float32
     on_host = None
     is_undetermined = False
     rounds = False

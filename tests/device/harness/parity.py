@@ -7,7 +7,7 @@ wrote gives something else when torch fills such memory, as it does in the secon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -25,7 +25,7 @@ from harness.outcomes import Differs, unsupported
 from harness.refusals import refusal
 from harness.samples import Arguments, Placing, Sample, shown
 from harness.text import first_line
-from harness.tolerance import Tolerance, torch_tolerances
+from harness.tolerance import Tolerance, torch_tolerance
 from harness.yardstick import NO_YARDSTICK, Yardstick
 
 MAX_TOLD = 3
@@ -38,6 +38,10 @@ class Case(Protocol):
     @property
     def name(self) -> str:
         """As torch's list has it."""
+
+    @property
+    def dtype(self) -> torch.dtype | None:
+        """Of what it is called with; None where each sample has its own."""
 
     @property
     def on_host(self) -> int | None:
@@ -138,7 +142,7 @@ def compare(
 
     """
     tally = tally or Tally()
-    tolerances = torch_tolerances(case.info, counterpart, device.type)
+    own = torch_tolerance(case.info, counterpart, case.dtype, device.type)
     for sample in samples:
         tally.samples += 1
         line = f"{sample.title}: {case.name}({shown(sample.arguments)}): "
@@ -153,7 +157,7 @@ def compare(
         if isinstance(control, str):
             tally.control.append(line + control)
             continue
-        told = _against(case, run, sample, device, control, tolerances, tally.accuracy)
+        told = _against(case, run, sample, device, control, own, tally.accuracy)
         if told is not None and told.is_refusal:
             tally.refused.append(line + told.text)
         elif told is not None:
@@ -220,7 +224,7 @@ def _against(
     sample: Sample,
     device: torch.device,
     control: ControlResult,
-    tolerances: Mapping[torch.dtype, Tolerance],
+    own: Tolerance | None,
     accuracy: Accuracy | None,
 ) -> _Told | None:
     placing = Placing(device)
@@ -232,7 +236,7 @@ def _against(
             seen = run(case, sample, arguments)
         where = device if placing.moved else torch.device(CONTROL)
         exact = cache(partial(exact_result, case, run, sample))
-        yardstick = Yardstick(exact, tolerances, case.rounds, differentiates_attention(case, sample))
+        yardstick = Yardstick(exact, own, case.rounds, differentiates_attention(case, sample))
         is_comparable = control.is_determined and not control.is_random
         text = seen.differs(control.seen, where, values=is_comparable, yardstick=yardstick)
     except Exception as error:

@@ -8,7 +8,6 @@ largest in the result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +30,10 @@ class Tolerance:
     def distance(self, reference: torch.Tensor) -> torch.Tensor:
         """The distance allowed from each element, as float64; none from infinities and NaN."""
         return torch.nan_to_num(self.absolute + self.relative * reference.abs(), posinf=0.0)
+
+    def widened(self, other: Tolerance) -> Tolerance:
+        """The larger numbers of the two."""
+        return Tolerance(max(self.relative, other.relative), max(self.absolute, other.absolute))
 
 
 EQUAL = Tolerance(0.0, 0.0)
@@ -81,14 +84,14 @@ class Allowance:
     Attributes:
         references: right results as float64 or complex128, of which an element has to be near one.
         distances: allowed for each element from each reference, as float64.
-        cpu_error: the cpu's own error in each element, as float64; None where there is no one exact result.
+        is_exact: whether the first of them is the exact result; there may be none, or several.
         source: where the allowed distance comes from.
 
     """
 
     references: tuple[torch.Tensor, ...]
     distances: tuple[torch.Tensor, ...]
-    cpu_error: torch.Tensor | None
+    is_exact: bool
     source: str
 
 
@@ -100,7 +103,7 @@ def allowance(
     Args:
         cpu: the cpu's result in the tested dtype, strided.
         exact: the cpu's result in float64 or complex128, if it has one.
-        own: PyTorch's tolerance for this operator and dtype, if it has one.
+        own: PyTorch's tolerance for this operator and the dtype that it is called with, if it has one.
         as_one: whether the cpu's largest error counts for each element.
 
     """
@@ -109,7 +112,7 @@ def allowance(
     wide = cpu.to(torch.complex128 if cpu.dtype.is_complex else torch.float64)
     known = exact is not None and exact.shape == wide.shape and exact.dtype == wide.dtype and cpu.dtype in EXACT
     if not known or not cpu.numel():
-        return _widened(Allowance((wide,), (tolerance.distance(wide),), None, source), tolerance, own)
+        return _widened(Allowance((wide,), (tolerance.distance(wide),), False, source), tolerance, own)
     assert exact is not None
     # An element that is not finite in one of the two has no error that could be measured.
     measured = wide.isfinite() & exact.isfinite()
@@ -120,7 +123,7 @@ def allowance(
     others = () if bool((measured | ~in_range).all()) else (wide,)
     if measured.any() and bool(error.max() > SAME_ANSWER * distance[measured].max()):
         either = (tolerance.distance(wide), distance)
-        return _widened(Allowance((wide, reference), either, None, source), tolerance, own)
+        return _widened(Allowance((wide, reference), either, False, source), tolerance, own)
     # The error counts relative to the element where elements differ in size, absolute where a sum cancelled. One
     # element in which the cpu is far off does not widen what is allowed for all others.
     relative = (error / distance)[measured]
@@ -131,7 +134,7 @@ def allowance(
     if bool((by_cpu > distance).any()):
         distance, source = torch.maximum(distance, by_cpu), f"{MULTIPLE:g} times the cpu's own error on this sample"
     distances = (distance, *(tolerance.distance(other) for other in others))
-    return _widened(Allowance((reference, *others), distances, error, source), tolerance, own)
+    return _widened(Allowance((reference, *others), distances, True, source), tolerance, own)
 
 
 def _widened(given: Allowance, tolerance: Tolerance, own: Tolerance | None) -> Allowance:
@@ -141,35 +144,37 @@ def _widened(given: Allowance, tolerance: Tolerance, own: Tolerance | None) -> A
     distances = []
     for reference, distance in zip(given.references, given.distances, strict=True):
         bound = LARGEST_OWN * float(tolerance.distance(reference).max())
-        distances.append(torch.maximum(distance, own.distance(reference).clamp(max=bound)))
+        wider = tolerance.widened(own).distance(reference).clamp(max=bound)
+        distances.append(torch.maximum(distance, wider))
     if all(torch.equal(wider, distance) for wider, distance in zip(distances, given.distances, strict=True)):
         return given
     return replace(given, distances=tuple(distances), source="PyTorch's own tolerance for the operator")
 
 
-def torch_tolerances(info: Any, test: tuple[str, str] | None, device_type: str) -> Mapping[torch.dtype, Tolerance]:
-    """The tolerances that an entry of PyTorch's lists declares for one of PyTorch's tests, by dtype.
+def torch_tolerance(
+    info: Any, test: tuple[str, str] | None, dtype: torch.dtype | None, device_type: str
+) -> Tolerance | None:
+    """The tolerance that an entry of PyTorch's lists declares for one of PyTorch's tests with a dtype, if it does.
 
-    They are the decorators ``toleranceOverride`` and ``precisionOverride`` (torch/testing/_internal/
+    It is in the decorators ``toleranceOverride`` and ``precisionOverride`` (torch/testing/_internal/
     common_device_type.py), alone or within a ``DecorateInfo`` (torch/testing/_internal/opinfo/core.py), which names the
-    test, the kind of device and the dtypes that it is for. Of several for a dtype the widest counts.
+    test, the kind of device and the dtypes that it is for. The widest of several counts, for results of any dtype.
 
     Args:
         info: the entry.
         test: the class and the name of PyTorch's test; None counts only what is declared for every test.
+        dtype: that the test is called with.
         device_type: of the device under test.
 
     """
-    found: dict[torch.dtype, Tolerance] = {}
+    found = None
     for entry in getattr(info, "decorators", None) or ():
         for decorator in getattr(entry, "decorators", (entry,)):
-            if type(decorator).__name__ not in ("toleranceOverride", "precisionOverride"):
+            if type(decorator).__name__ not in ("toleranceOverride", "precisionOverride") or dtype not in decorator.d:
                 continue
-            for dtype, value in decorator.d.items():
-                if decorator is not entry and not entry.is_active(*(test or ("", "")), device_type, dtype, {}):
-                    continue
-                known = found.get(dtype, TOLERANCES.get(dtype, EQUAL))
+            if decorator is entry or entry.is_active(*(test or ("", "")), device_type, dtype, {}):
+                value = decorator.d[dtype]
                 # precisionOverride declares an absolute tolerance alone.
-                relative, absolute = getattr(value, "rtol", 0.0), getattr(value, "atol", value)
-                found[dtype] = Tolerance(max(relative, known.relative), max(absolute, known.absolute))
+                given = Tolerance(getattr(value, "rtol", 0.0), getattr(value, "atol", value))
+                found = given if found is None else found.widened(given)
     return found

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
-
-import torch
 
 from harness.tolerance import Tolerance
 
@@ -21,7 +19,7 @@ class Yardstick:
 
     Attributes:
         exact: computes what the call gives in float64 or complex128 on the cpu, when first asked; None where it cannot.
-        tolerances: PyTorch's own for the operator, by dtype.
+        own: PyTorch's tolerance for the operator and the dtype that it is called with, if it has one.
         rounds: whether the operator rounds to few values, so that results are equal and not close.
         as_one: whether the cpu's largest error in a result counts for each element of it, as for gradients of
             attention: which terms cancel depends on the algorithm, and PyTorch's own tests compare largest errors, too
@@ -30,7 +28,7 @@ class Yardstick:
     """
 
     exact: Callable[[], Any] = _none
-    tolerances: Mapping[torch.dtype, Tolerance] = field(default_factory=dict)
+    own: Tolerance | None = None
     rounds: bool = False
     as_one: bool = False
 

@@ -145,16 +145,16 @@ def test_loss_equals_cpu(device: torch.device, name: str) -> None:
     """The loss and its gradient on the device equal the cpu's."""
     make, target = LOSSES[name]
 
-    def loss(where: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        inputs = put(numbers(6, 4), where).requires_grad_()
+    def loss(where: torch.device, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
+        inputs, goal = put(numbers(6, 4).to(dtype), where).requires_grad_(), target()
         # Logarithms of probabilities, so that every loss may take them.
-        value = make()(inputs.log_softmax(1), put(target(), where))
+        value = make()(inputs.log_softmax(1), put(goal.to(dtype) if goal.is_floating_point() else goal, where))
         value.backward()
         assert inputs.grad is not None
         return value, inputs.grad
 
-    for seen, reference in zip(loss(device), loss(CPU), strict=True):
-        assert_matches(seen, reference, device)
+    for seen, reference, value in zip(loss(device), loss(CPU), loss(CPU, torch.float64), strict=True):
+        assert_matches(seen, reference, device, exact=value)
 
 
 def test_embedding_equals_cpu(device: torch.device) -> None:
@@ -250,17 +250,16 @@ def test_packed_sequences(device: torch.device) -> None:
     """A recurrent network takes sequences of different lengths, packed, and gives the cpu's output."""
     layer = _made(lambda: nn.GRU(3, 4, batch_first=True))
 
-    def run(where: torch.device, network: nn.Module) -> torch.Tensor:
-        packed = nn.utils.rnn.pack_padded_sequence(
-            put(numbers(3, 5, 3), where), torch.tensor([5, 3, 1]), batch_first=True
-        )
+    def run(where: torch.device, network: nn.GRU) -> torch.Tensor:
+        inputs = put(numbers(3, 5, 3).to(network.weight_hh_l0.dtype), where)
+        packed = nn.utils.rnn.pack_padded_sequence(inputs, torch.tensor([5, 3, 1]), batch_first=True)
         output, _ = network(packed)
         padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
         assert lengths.tolist() == [5, 3, 1]
         return padded
 
-    expected = run(CPU, layer)
-    assert_matches(run(device, copy.deepcopy(layer).to(device)), expected, device)
+    exact, there = copy.deepcopy(layer).double(), copy.deepcopy(layer).to(device)
+    assert_matches(run(device, there), run(CPU, layer), device, exact=run(CPU, exact))
 
 
 def test_scaled_dot_product_attention(device: torch.device) -> None:
@@ -301,8 +300,8 @@ def test_attention_mask_has_a_gradient(device: torch.device, shape: tuple[int, .
     values = [numbers(2, 2, length, 4, seed=seed) for length, seed in ((5, 1), (6, 2), (6, 3))]
     values += [numbers(*shape, seed=4), numbers(2, 2, 5, 4, seed=5)]
 
-    def gradients(where: torch.device, plain: bool) -> list[torch.Tensor]:
-        queries, keys, contents, mask, weights = (put(value, where).requires_grad_() for value in values)
+    def gradients(where: torch.device, plain: bool, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+        queries, keys, contents, mask, weights = (put(value.to(dtype), where).requires_grad_() for value in values)
         if plain:
             result = (queries @ keys.transpose(2, 3) / 2 + mask).softmax(-1) @ contents
         else:
@@ -311,10 +310,10 @@ def test_attention_mask_has_a_gradient(device: torch.device, shape: tuple[int, .
         found = [leaf.grad for leaf in (mask, queries, keys, contents)]
         return [grad for grad in found if grad is not None]
 
-    expected, seen = gradients(torch.device("cpu"), plain=True), gradients(device, plain=False)
+    expected, seen = gradients(CPU, plain=True), gradients(device, plain=False)
     assert len(seen) == len(expected)
-    for one, other in zip(seen, expected, strict=True):
-        assert_matches(one, other, device)
+    for one, other, value in zip(seen, expected, gradients(CPU, plain=True, dtype=torch.float64), strict=True):
+        assert_matches(one, other, device, exact=value)
 
 
 def test_parametrizations_and_hooks(device: torch.device) -> None:

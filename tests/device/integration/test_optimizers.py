@@ -191,16 +191,17 @@ def test_sparse_adam(device: torch.device) -> None:
 def test_gradient_clipping(device: torch.device, foreach: bool) -> None:
     """Clipping gradients by norm and by value gives the cpu's gradients."""
 
-    def clipped(where: torch.device, how: bool) -> list[torch.Tensor]:
-        parameters = _parameters(where)
+    def clipped(where: torch.device, how: bool, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+        parameters = _parameters(where, dtype)
         for seed, parameter in enumerate(parameters):
-            parameter.grad = put(numbers(*parameter.shape, seed=seed + 9) * 10, where)
+            parameter.grad = put(_numbers(*parameter.shape, seed=seed + 9, dtype=dtype) * 10, where)
         norm = torch.nn.utils.clip_grad_norm_(parameters, 3.0, foreach=how)
         torch.nn.utils.clip_grad_value_(parameters, 0.5, foreach=how)
         return [norm, *(parameter.grad for parameter in parameters if parameter.grad is not None)]
 
-    for actual, expected in zip(clipped(device, foreach), clipped(CPU, False), strict=True):
-        assert_matches(actual, expected, device)
+    exact = clipped(CPU, False, torch.float64)
+    for actual, expected, value in zip(clipped(device, foreach), clipped(CPU, False), exact, strict=True):
+        assert_matches(actual, expected, device, exact=value)
 
 
 def test_schedule_moves_the_rate(device: torch.device) -> None:

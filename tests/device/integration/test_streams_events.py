@@ -202,6 +202,8 @@ def test_priority_has_an_effect(device: torch.device, load: Load) -> None:
         urgent.synchronize()
         late.append(usual.query())
         usual.synchronize()
+    if not late:
+        unsupported("no work competes with that of another stream")
     assert sum(late) <= len(late) / 2, (
         f"{sum(late)} times out of {len(late)}, a stream with priority -1 was done after one with priority 0"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -91,15 +93,18 @@ def test_one_training_step_equals_cpu(device: torch.device) -> None:
     expected = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3)).to(device)
     model.load_state_dict(expected.state_dict())
+    exactly = copy.deepcopy(expected).double()
     inputs, labels = numbers(32, 8), torch.arange(32) % 3
-    expected_loss = _step(expected, inputs, labels)
+    expected_loss, exact = _step(expected, inputs, labels), _step(exactly, inputs.double(), labels)
     loss = _step(model, put(inputs, device), put(labels, device))
-    assert_matches(loss, expected_loss, device)
-    for (name, parameter), reference in zip(model.named_parameters(), expected.parameters(), strict=True):
+    assert_matches(loss, expected_loss, device, exact=exact)
+    for (name, parameter), reference, value in zip(
+        model.named_parameters(), expected.parameters(), exactly.parameters(), strict=True
+    ):
         assert parameter.grad is not None, f"{name} has no gradient"
         assert reference.grad is not None
-        assert_matches(parameter.grad, reference.grad, device)
-        assert_matches(parameter, reference, device)
+        assert_matches(parameter.grad, reference.grad, device, exact=value.grad)
+    assert_same_parameters(model, expected, exactly, device)
 
 
 def _step(model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -111,7 +111,7 @@ def require_wheel(wanted: str) -> None:
 
 
 def _is_wheel(wanted: str) -> bool:
-    return wanted.endswith(".whl") or "/" in wanted
+    return not wanted.startswith(_ADDRESS) and (wanted.endswith(".whl") or "/" in wanted)
 
 
 def _named(path: Path) -> tuple[Version, frozenset[Tag]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loopback import Quiet, Server, running
 from torch_server import Fault, TorchServer, serve_torch_index
 
 from ootci.adapters import download as module
@@ -133,3 +134,23 @@ def test_half_a_page_is_asked_for_again(server: TorchServer) -> None:
     server.faults["torch"] = [Fault.HALF]
     content, _ = read(f"{server.address}/nightly/cpu/torch/", at_most=1 << 20, seconds=60)
     assert content == server.page("/nightly/cpu/torch/")
+
+
+class _Circle(Quiet):
+    """Redirects every address to itself."""
+
+    def do_GET(self) -> None:
+        self.answer(302, b"", {"Location": self.path})
+
+
+def test_a_redirect_in_a_circle_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSES", ())  # which would be asked for, and is not there
+    with running(Server(_Circle)) as server, pytest.raises(DownloadProblem, match="is redirected in a circle"):
+        read(f"{server.url}/torch/", at_most=9, seconds=60)
+
+
+@pytest.mark.parametrize("address", ["download.pytorch.org/whl", "ftp://127.0.0.1/whl", "http://[/whl"])
+def test_what_is_no_address_is_not_tried_again(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr(module, "PAUSES", ())
+    with pytest.raises(DownloadProblem, match="is no address of a page"):
+        read(address, at_most=9, seconds=60)

@@ -203,6 +203,8 @@ def test_a_name_that_nobody_knows_is_said_in_words() -> None:
         b'<a href="torch--py3-none-any.whl">x</a>',
         b"<a href>x</a>",
         b'<a href="%ff%fe.whl#sha256=">x</a>',
+        b"<![x<",
+        b"\x00\xff<![\x00[",
     ],
 )
 def test_a_hostile_page_is_a_page_without_a_wheel(index: Index, body: bytes) -> None:

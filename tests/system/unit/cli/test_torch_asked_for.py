@@ -71,6 +71,7 @@ def test_another_torch_is_a_job_like_any_other(ootci: Tool, tmp_path: Path, serv
         ("nightly@2026-11-18", 3, "error TORCH-003: the file of 2026-11-18 cannot be used: "),
         ("2.12.1", 3, "error TORCH-003: torch 2.12.1 cannot be looked for: "),
         ("devices/dev.yaml", 2, "error TORCH-002: the file's name is not that of a wheel"),
+        ("https://127.0.0.1/torch-2.13.0-py3-none-any.whl", 2, "error CLI-001: `https://127.0.0.1/torch-2.13.0-py3-n"),
         ("2.13,0", 2, "error CLI-001: `2.13,0` is not a torch"),
     ],
 )

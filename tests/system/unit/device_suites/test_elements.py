@@ -13,7 +13,7 @@ PRELUDE = """
 import json
 import torch
 from harness.elements import elements_differ
-from harness.tolerance import Tolerance, allowance, torch_tolerances
+from harness.tolerance import Tolerance
 
 def differ(actual, cpu, exact=None, **more):
     return elements_differ(actual, cpu, lambda: exact, **more)
@@ -93,7 +93,11 @@ SAID = {
     "neither answer": ("bool(differ(0 * ONE, ONE, -ONE.double()))", True),
     "an index that the exact result has": ("differ(torch.tensor([3]), torch.tensor([4]), torch.tensor([3]))", None),
     "an index of neither": ("bool(differ(torch.tensor([5]), torch.tensor([4]), torch.tensor([3])))", True),
-    "rounded otherwise": ("bool(differ(ONE + 1e-5, ONE, ONE.double(), rounds=True))", True),
+    "rounded otherwise": (
+        "differ(3 * ONE[:1], ONE[:1], 2 * ONE[:1].double(), rounds=True)",
+        "expected 1.0 at index (0,), got 3.0. The exact value is 2.0",
+    ),
+    "nearly as rounded": ("bool(differ(ONE + 1e-5, ONE, ONE.double(), rounds=True))", True),
     "rounded as the exact result": ("differ(ONE + 1, ONE, ONE.double() + 1, rounds=True)", None),
     "a byte that is no boolean": (
         "bool(differ(torch.tensor([2], dtype=torch.uint8).view(torch.bool), torch.tensor([True])))",
@@ -103,6 +107,15 @@ SAID = {
     "more than PyTorch's own": (
         '"PyTorch\'s own" in differ(ONE + 0.2, ONE, ONE.double(), own=Tolerance(0.0, 0.1))',
         True,
+    ),
+    "PyTorch's own absolute tolerance beside the relative one of the dtype": (
+        "differ(100 * ONE + 0.0105, 100 * ONE, 100 * ONE.double(), own=Tolerance(0.0, 1e-3))",
+        None,
+    ),
+    "an error of the cpu that cannot be measured": (
+        "differ(torch.tensor([9.0]).half(), torch.tensor([torch.inf]).half(), torch.tensor([7.5], dtype=D))",
+        "expected inf at index (0,), got 9.0. The exact value is 7.5; the error is 1.5, 88.2 times what is allowed by "
+        "the tolerance of float16; the error of the cpu is inf",
     ),
     "a sparse tensor": ("differ(torch.eye(2).to_sparse(), torch.eye(2).to_sparse())", None),
     "a wrong sparse tensor": ("bool(differ(torch.eye(2).to_sparse(), 2 * torch.eye(2).to_sparse()))", True),
@@ -133,9 +146,9 @@ import torch
 from torch.testing._internal.common_device_type import precisionOverride, tol, toleranceOverride
 from torch.testing._internal.opinfo.core import DecorateInfo
 from types import SimpleNamespace
-from harness.tolerance import torch_tolerances
+from harness.tolerance import torch_tolerance
 
-F, H = torch.float32, torch.float16
+F, H, I = torch.float32, torch.float16, torch.int64
 wide = lambda value: toleranceOverride({F: tol(atol=value, rtol=value)})
 info = SimpleNamespace(decorators=[
     precisionOverride({H: 0.5}),
@@ -146,16 +159,16 @@ info = SimpleNamespace(decorators=[
     DecorateInfo(wide(0.5), "TestCommon", "test_compare_cpu", dtypes=(H,)),
 ])
 for test in (("TestCommon", "test_compare_cpu"), ("TestCommon", "test_out"), None):
-    found = torch_tolerances(info, test, "openreg")
-    print(json.dumps({str(dtype): [value.relative, value.absolute] for dtype, value in found.items()}))
+    found = [torch_tolerance(info, test, dtype, "openreg") for dtype in (F, H, I)]
+    print(json.dumps([own and [own.relative, own.absolute] for own in found]))
 """
 
 
 def test_declared_tolerances_count_for_their_test_dtype_and_device(forking_python: DevicePython) -> None:
     done = forking_python("-c", DECLARED, env={"PYTHONPATH": str(SUITES)})
-    half = {"torch.float16": [2e-3, 0.5]}
+    half = [0.0, 0.5]
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
-        {**half, "torch.float32": [0.1, 0.1]},
-        {**half, "torch.float32": [0.2, 0.2]},
-        half,
+        [[0.1, 0.1], half, None],
+        [[0.2, 0.2], half, None],
+        [None, half, None],
     ], done.stderr

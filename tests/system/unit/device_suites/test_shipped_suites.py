@@ -90,6 +90,26 @@ def test_a_device_with_one_card_fails_nothing_for_it(reference: DevicePython, tm
     assert {end["message"] for end in ends if end["outcome"] == "skipped"} == {"needs 2 devices, torch counts 1"}
 
 
+WITHOUT_COMPETITION = """
+import torch
+class Stream(torch.Stream):
+    def __exit__(self, *error):
+        self.synchronize()
+        super().__exit__(*error)
+torch.Stream = Stream
+"""
+
+
+def test_a_priority_without_another_busy_stream_is_no_pass(forking_python: DevicePython, tmp_path: Path) -> None:
+    (tmp_path / "without_competition.py").write_text(WITHOUT_COMPETITION, encoding="utf-8")
+    log = tmp_path / "events.jsonl"
+    test = "integration/test_streams_events.py::test_priority_has_an_effect"
+    options = ("-p", "without_competition", "--device", "openreg", "-q", "--events", str(log))
+    done = forking_python("-m", "pytest", test, *options, env={"PYTHONPATH": str(tmp_path)})
+    (end,) = (event for event in read_events(log) if event["event"] == "test_end")
+    assert (end["outcome"], end["message"]) == ("unsupported", "no work competes with that of another stream"), done
+
+
 def test_probe_knows_the_cpu(forking_python: DevicePython, tmp_path: Path) -> None:
     done = forking_python("-m", "probe", "--device", "cpu", "--out", str(tmp_path / "env.json"))
     assert done.returncode == 0, done.stderr

@@ -101,18 +101,23 @@ def sites(site: Path, hostile_site: Path, tmp_path_factory: pytest.TempPathFacto
         yield Sites(folder, f"{address}{SUB_PATH}/")
 
 
-@pytest.mark.parametrize("how", ["file", "http"])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_styled_without_complaint_and_asks_nobody_else(
-    browser: Browser, sites: Sites, how: str, name: str
+def test_a_page_is_styled_without_complaint_asks_nobody_else_and_axe_finds_nothing(
+    browser: Browser, sites: Sites, axe: str, name: str
 ) -> None:
-    base = sites.address(how, "sample")
-    with browser.new_context() as context:
-        seen = visit(context, base + name)
-        assert seen.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent')")
-        assert seen.complaints == []
-        assert all(address.startswith(base) for address in seen.requests), seen.requests
-        assert name == "404.html" or f"{base}static/style.css" in seen.requests
+    for how in ("http", "file"):
+        base = sites.address(how, "sample")
+        with browser.new_context() as context:
+            seen = visit(context, base + name)
+            assert seen.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent')")
+            assert seen.complaints == []
+            assert all(address.startswith(base) for address in seen.requests), seen.requests
+            assert name == "404.html" or f"{base}static/style.css" in seen.requests
+            if how == "file":
+                seen.page.emulate_media(color_scheme="light")
+                assert violations(seen.page, axe) == []
+                seen.page.emulate_media(color_scheme="dark")
+                assert violations(seen.page, axe, COLOURS) == []
 
 
 @pytest.mark.parametrize("which", ["sample", "hostile"])
@@ -159,16 +164,6 @@ def test_hostile_text_runs_nothing_and_fetches_nothing(browser: Browser, sites: 
         assert "document.title='ran'" in seen.page.inner_text("main")
         assert seen.complaints == []
         assert all(address.startswith(base) for address in seen.requests), seen.requests
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing(browser: Browser, sites: Sites, axe: str, name: str) -> None:
-    with browser.new_context() as context:
-        page = visit(context, sites.address("file", "sample") + name).page
-        page.emulate_media(color_scheme="light")
-        assert violations(page, axe) == []
-        page.emulate_media(color_scheme="dark")
-        assert violations(page, axe, COLOURS) == []
 
 
 @pytest.mark.parametrize("name", ["index.html", "d/borealis/index.html"])

@@ -106,6 +106,7 @@ def test_a_delivered_pull_request_is_tested_by_who_wants_it_and_reported(
     assert not (run.store / "pages").exists()
 
 
+@pytest.mark.deep
 def test_a_push_is_tested_and_a_relay_that_nobody_runs_makes_nothing_red(
     repository: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:

@@ -243,8 +243,9 @@ def test_a_plan_that_cannot_be_made_is_red_and_starts_nothing(scheduled: Schedul
     assert len(nightly.hub.runs) == before + 1
 
 
-@pytest.mark.parametrize("event", ["push", "pull_request"])
-@pytest.mark.parametrize(("exit_code", "result"), [(0, "success"), (1, "failure")])
+@pytest.mark.parametrize(
+    ("event", "exit_code", "result"), [("push", 0, "success"), ("push", 1, "failure"), ("pull_request", 0, "success")]
+)
 def test_checks_run_the_repositorys_own_command(event: str, exit_code: int, result: str, tmp_path: Path) -> None:
     repository = Repository.copy(tmp_path)
     called = tmp_path / "called"

@@ -59,7 +59,7 @@ def test_ids_are_the_same_again(collected: list[dict[str, Any]], forking_ops: De
     assert {test["id"] for test in event["tests"]} == {test["id"] for test in collected}
 
 
-@pytest.mark.parametrize(("share", "tests"), [("6/6", 120), deep("1/1", 600)])
+@pytest.mark.parametrize(("share", "tests"), [("12/12", 60), deep("1/1", 600)])
 def test_the_control_run_passes_without_the_tool_and_uses_no_compiled_code_of_others(
     device_python: DevicePython, tmp_path: Path, share: str, tests: int
 ) -> None:

@@ -109,6 +109,8 @@ def test_shares_and_workers_run_each_test_once_and_only_a_large_file_is_imported
     assert len(set(ends)) == len(ends)
     a, b, both = (imported(events).count(f"{file}::import") for file in files)
     assert a == b == 1 < both
+    dealt = {event["files"]["upstream/test_large.py"] == [1, 2] for event in events if event["event"] == "dealt"}
+    assert dealt == {True}
     told = {test["id"].removeprefix("upstream/") for event in events for test in event.get("tests", ())}
     assert {test for test in told if not test.endswith("::import")} == set(whole)
 

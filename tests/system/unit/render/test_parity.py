@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from unit.upstream_nights import upstream_nights
 
 from ootci.history.parity import Parity
 from ootci.history.store import History
-from ootci.model.run import Run
+from ootci.model.plan import Plan
+from ootci.model.run import ReportState, Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.badge import COLOURS, parity_badge
@@ -55,6 +57,7 @@ def test_the_numbers_of_a_device(site: Path) -> None:
     (row,) = _file(site, "parity.json")["devices"]
     assert row["counts"] == _counts(asked=5, passed=2, regressed=1, sometimes=1, not_yet=1, left_out=1)
     assert (row["device"], row["week_before"]) == ("dev", 2)
+    assert row["week_day"] == f"{night(1):%Y-%m-%d}"
     own = _file(site, "parity/dev.json")
     assert own["regressed"] == ["upstream/nn/test_rnn.py::TestRNN::test_broke"]
     assert [item["counts"]["passed"] for item in own["nights"]] == [2, 2, 2, 2, 4, 3, 3, 3, 2]
@@ -63,6 +66,38 @@ def test_the_numbers_of_a_device(site: Path) -> None:
         "test_views.py": _counts(asked=2, passed=2, left_out=1),
     }
     assert [item["name"] for item in own["files"][1]["classes"]] == ["TestMore", "TestViews"]
+
+
+def _compared(folder: Path, letters: str, *, without: Iterable[int] = (), cut: int | None = None) -> Any:
+    history = History(folder / "data")
+    for record in upstream_nights({"test_a.py::TestA::test_one": letters, "test_a.py::TestA::test_two": letters}):
+        number = int(re.findall(r"night(\d+)", record.id)[0])
+        if number in without:
+            continue
+        if isinstance(record, Plan):
+            history.append_plan(record)
+            continue
+        suites = record.suites
+        if number == cut:
+            suites = tuple(report.model_copy(update={"state": ReportState.TRUNCATED}) for report in suites)
+        history.append_run(record.model_copy(update={"suites": suites}))
+    registry, last = (device(),), night(len(letters) - 1)
+    render(registry, history, judge(registry, history, last + timedelta(hours=1)), folder / "site")
+    (row,) = _file(folder / "site", "parity.json")["devices"]
+    return row["week_before"], row["week_day"]
+
+
+def test_a_week_is_told_by_its_day_and_only_whole_nights_are_compared(tmp_path: Path) -> None:
+    letters = "f" * 5 + "p" * 15
+    for name, keys, number in (
+        ("all", {}, 12),
+        ("missing", {"without": (12, 11)}, 10),
+        ("cut", {"cut": 12}, 11),
+        ("cut tonight", {"cut": 19}, None),
+        ("long missing", {"without": range(6, 13)}, None),
+    ):
+        day = f"{night(number):%Y-%m-%d}" if number is not None else None
+        assert _compared(tmp_path / name, letters, **keys) == (2 if day else None, day), name
 
 
 def test_the_heat_map_has_a_cell_for_each_file(site: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ootci.history.parity import Parity, ParityNight, rows_of
 from ootci.history.stored import StoredRun
+from ootci.model.device import UPSTREAM
 from ootci.model.outcome import AS_THEY_SHOULD, OutcomeName, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
@@ -69,7 +70,8 @@ class DeviceParityFile(WithPage, Compact):
     torch: str | None
     """The version of the torch that was tested; null when it is not known."""
     week: ParityDay | None
-    """The newest night that is at least a week older than the newest one; null where there is none."""
+    """The night that the newest one is compared with: at least a week older, and less than two weeks, and reported
+    completely, as the newest is; null where there is none."""
     nights: tuple[ParityDay, ...]
     """The nights of the last three months, oldest first, the newest included."""
     regressed: tuple[str, ...]
@@ -118,6 +120,8 @@ class DeviceParity(Record):
     """PyTorch's own tests on the newest night."""
     week_before: int | None
     """How many passed a week before; null where nobody knows."""
+    week_day: date | None
+    """That night, in UTC: where a night is missing, it is more than a week before."""
 
 
 class ParityFile(WithPage, Compact):
@@ -169,20 +173,29 @@ def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
         for then, _, found in told
         if plan.created_at - then.created_at < timedelta(days=DAYS)
     ]
-    last_week = plan.created_at.date() - WEEK
+    whole = {then.id for then, of_then, _ in told if UPSTREAM in of_then.head.complete_suites}
     regressed = sorted(run.ids(night.regressed))
     return DeviceFound(
         DeviceParityFile(
             device=device,
             page=f"{_TOP}../{parity_path(device)}",
             torch=run.head.torch.version if run.head.torch is not None else None,
-            week=next((item for item in reversed(days) if item.day <= last_week), None),
+            week=_week_before(days, whole),
             nights=tuple(days),
             regressed=tuple(regressed[:REGRESSED]),
             files=tuple(_files(run, night))[:FILES],
         ),
         _chart(days),
     )
+
+
+def _week_before(days: Sequence[ParityDay], whole: Container[str]) -> ParityDay | None:
+    """The night that the newest one is compared with; one that was cut off has fewer passed tests for that alone."""
+    newest = days[-1]
+    if newest.plan_id not in whole:
+        return None
+    earlier = (item for item in reversed(days) if WEEK <= newest.day - item.day < 2 * WEEK)
+    return next((item for item in earlier if item.plan_id in whole), None)
 
 
 def parity_page(
@@ -227,6 +240,7 @@ def _device(found: DeviceFound) -> DeviceParity:
         torch=file.torch,
         counts=found.newest,
         week_before=file.week.counts.passed if file.week is not None else None,
+        week_day=file.week.day if file.week is not None else None,
     )
 
 

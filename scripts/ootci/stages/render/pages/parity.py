@@ -59,7 +59,7 @@ class ParityTests(Record):
     counts: Parity
     """Its tests."""
     classes: tuple[ParityClass, ...]
-    """Its classes, by name."""
+    """Its classes, by name. The import of the file counts as one of its tests, and is in none of them."""
 
 
 class DeviceParityFile(WithPage, Compact):

@@ -106,6 +106,13 @@ def test_a_week_is_told_by_its_day_and_only_whole_nights_are_compared(tmp_path: 
         assert _compared(tmp_path / name, letters, **keys) == (2 if day else None, day), name
 
 
+def test_a_night_that_broke_before_the_tests_takes_no_page_away(tmp_path: Path) -> None:
+    assert _compared(tmp_path, "p" * 9 + ".") == (2, f"{night(1):%Y-%m-%d}")
+    (row,) = _file(tmp_path / "site", "parity.json")["devices"]
+    assert (row["counts"]["passed"], row["day"]) == (2, f"{night(8):%Y-%m-%d}")
+    assert f"on {night(8):%Y-%m-%d}" in read(tmp_path / "site" / "parity" / "dev" / "index.html").text
+
+
 def test_the_heat_map_has_a_cell_for_each_file(site: Path) -> None:
     page = read(site / "parity" / "index.html")
     rows = page.one("table", class_="heat").one("tbody").find("tr")

@@ -116,8 +116,10 @@ class DeviceParity(Record):
     """Address of its own file."""
     torch: str | None
     """The version of the torch that was tested; null when it is not known."""
+    day: date
+    """The newest night on which it ran them, in UTC."""
     counts: Parity
-    """PyTorch's own tests on the newest night."""
+    """PyTorch's own tests on that night."""
     week_before: int | None
     """How many passed a week before; null where nobody knows."""
     week_day: date | None
@@ -162,10 +164,13 @@ class DeviceFound:
 
 
 def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
-    """What a device's nights, oldest first, say of PyTorch's own tests; None where it does not run them."""
+    """What a device's nights, oldest first, say of PyTorch's own tests; None where it does not run them.
+
+    On a night on which it broke before them, or was tested on another torch, the night before that still counts.
+    """
     channel = next((run.head.channel for _, run, _ in reversed(nights) if run.head.channel is not None), None)
     told = [item for item in nights if item[2].asked and item[1].head.channel is channel]
-    if not told or told[-1][1] is not nights[-1][1]:
+    if not told or all(report.suite != UPSTREAM for report in nights[-1][1].head.suites):
         return None
     plan, run, night = told[-1]
     days = [
@@ -238,6 +243,7 @@ def _device(found: DeviceFound) -> DeviceParity:
         page=f"{_TOP}{parity_path(file.device)}",
         path=f"parity/{file.device}.json",
         torch=file.torch,
+        day=file.nights[-1].day,
         counts=found.newest,
         week_before=file.week.counts.passed if file.week is not None else None,
         week_day=file.week.day if file.week is not None else None,

@@ -74,6 +74,14 @@ class Sharded(_Event):
     tests: tuple[CollectedTest, ...] = ()
 
 
+class Dealt(_Event):
+    """Which workers import which files of PyTorch's own tests: another one can name the files of one that died."""
+
+    event: Literal["dealt"] = "dealt"
+    files: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """The workers of each file, from 1, by the file's part of its tests' ids."""
+
+
 class CollectError(_Event):
     """A file that could not be collected."""
 
@@ -205,6 +213,7 @@ Event = Annotated[
     SessionStart
     | Collected
     | Sharded
+    | Dealt
     | CollectError
     | ImportStart
     | TestStart

@@ -114,7 +114,7 @@ class Shares:
         self._workers: dict[str, tuple[int, ...]] = {}
 
     def files(self, sizes: Mapping[str, int]) -> Container[str]:
-        """Deal files out to the workers, and return those that this one collects.
+        """Deal files out to the workers, tell the event log, and return those that this one collects.
 
         Args:
             sizes: about how many tests each file has, by the part of their ids that names it.
@@ -124,6 +124,9 @@ class Shares:
         if worker is None:
             return sizes
         self._workers = deal(sizes, worker.count)
+        log = EventLog(self._events)
+        log.write("dealt", files=self._workers)
+        log.close()
         return {file for file, workers in self._workers.items() if worker.index in workers}
 
     # After the recorder has chosen the tests: shares are made of what is to be run.

@@ -11,8 +11,8 @@ OPTION = "--upstream-tests"
 COMMIT_OPTION = "--upstream-commit"
 ANY = "any"
 TIMEOUT_SECONDS = 30.0
-MARK = b"instantiate_device_type_tests("
-"""The call with which a file makes its tests for each device."""
+MARK = b"instantiate_device_type_tests"
+"""The function with which a file makes its tests for each device, which it may call by another name."""
 PER_OPERATOR = b"@ops("
 PER_OPERATOR_TESTS = 1000
 """About how many tests a method with that decorator makes: one for each operator and dtype."""

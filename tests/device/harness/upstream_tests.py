@@ -11,8 +11,9 @@ import os
 import re
 import sys
 import unittest
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType, ModuleType
 
 import pytest
 from _pytest.outcomes import Exit, Skipped
@@ -46,6 +47,8 @@ class TestFile(pytest.Module):
         is_named: whether the file was requested by its name, so that it must have tests.
         has_ids: whether tests were, or will be, named by their ids.
         arguments: what pytest is given besides the id to run one of the tests again.
+        tests: PyTorch's folder ``test``.
+        neighbours: the modules beside the file that were imported with it, by name.
         only_declared: the declarations, where only those tests are run that are not made because of them.
 
     """
@@ -57,17 +60,18 @@ class TestFile(pytest.Module):
     has_ids = False
     arguments: tuple[str, ...] = ()
     only_declared: Config | None = None
+    tests: Path
+    neighbours: Mapping[str, ModuleType] = MappingProxyType({})
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """The tests, after one that stands for the import."""
         file = Import.from_parent(self, name=Import.NAME)
         self._described(file, "The file can be imported.")
         self.recorder.importing(file.nodeid)
-        if (folder := str(self.path.parent)) not in sys.path:
-            # PyTorch starts a file as a script, which finds its neighbours.
-            sys.path.insert(0, folder)
+        self._forget_others()
         try:
             generic = self._take_the_device_out()
+            self.neighbours = {name: sys.modules[name] for name in self._beside & sys.modules.keys()}
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -89,6 +93,31 @@ class TestFile(pytest.Module):
             file_name = self.nodeid.partition("/")[2]
             reason = f"PyTorch makes no test of {file_name} for this device\n  what to do: take it out of `files`"
             yield Problem.of(self, f"{file_name}::tests", reason)
+
+    def setup(self) -> None:
+        """Let tests that import something find this file's neighbours."""
+        super().setup()
+        self._begin_path()
+        sys.modules.update(self.neighbours)
+
+    @property
+    def _beside(self) -> set[str]:
+        return {path.stem for path in self.path.parent.iterdir()}
+
+    def _begin_path(self) -> None:
+        """PyTorch starts a file as a script, which finds its neighbours before anything else."""
+        folder = str(self.path.parent)
+        sys.path[:] = [folder, *(place for place in sys.path if place != folder)]
+
+    def _forget_others(self) -> None:
+        """Forget modules of other folders of the checkout that are named as this file's neighbours are."""
+        self._begin_path()
+        folder = self.path.parent
+        for name in self._beside & sys.modules.keys():
+            found = Path(getattr(sys.modules[name], "__file__", None) or folder)
+            own = (folder, folder / f"{name}.py", folder / name / "__init__.py")
+            if found not in own and found.is_relative_to(self.tests):
+                del sys.modules[name]
 
     def _is_wanted(self, item: pytest.Item) -> bool:
         if self.only_declared is None:

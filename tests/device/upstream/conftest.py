@@ -71,7 +71,7 @@ class Checkout(pytest.File):
                 yield Problem.of(self, file, missing)
                 continue
             made = TestFile.from_parent(self, path=tests / file, nodeid=f"{SUITE}/{file}")
-            made.recorder, made.is_named, made.has_ids = recorder, bool(named), has_ids
+            made.recorder, made.is_named, made.has_ids, made.tests = recorder, bool(named), has_ids, tests
             made.arguments = self._arguments(file)
             made.only_declared = declared if only_declared else None
             yield made

@@ -20,8 +20,11 @@ from .suite_run import SuiteEnd, SuiteRun
 from .supervisor import Supervisor, supervise
 
 MAX_AGAIN = 20
-"""With more new failures the device is broken, and nothing is retried. The next nightly retries those that still fail,
-if they are no more than this then."""
+"""With more new failures than this and than one in `ONE_IN` tests the device is broken, and nothing is retried; nor
+with more new crashes and hangs, each of which takes a process or the time-out of a test. The next nightly retries those
+that still fail, if they are no more than this then."""
+ONE_IN = 200
+"""Of PyTorch's own tests, dozens are new on some nights, and a few in a thousand flake."""
 LAST = 3
 """The last attempt of a test; one that crashed or hung has no third."""
 SEARCH = 3
@@ -63,13 +66,13 @@ class LaterAttempts:
 
         """
         new = [test for test in first.failed if not self.is_expected(test)]
-        if len(new) > MAX_AGAIN:
-            self.say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is retried")
+        if _too_many(first, new):
+            self.say(f"{len(new)} tests fail that did not fail before, too many to retry any")
             return frozenset()
         if new:
             self.say(f"{len(new)} test(s) fail that did not fail before, and are retried")
         left_over = [test for test in first.failed if self.is_expected(test) and self.not_retried(test)]
-        if left_over and len(new) + len(left_over) <= MAX_AGAIN:
+        if left_over and not _too_many(first, new + left_over):
             self.say(f"{len(left_over)} test(s) fail still that were not retried before, and are retried now")
             new += left_over
         elif left_over:
@@ -119,6 +122,11 @@ class LaterAttempts:
         seconds = max(1.0, (until or self.deadline) - time.monotonic())
         alone = replace(run, suite_seconds=seconds, spares=0)
         return supervise([Supervisor(alone, clock=self.clock, only=tests)], self.progress)
+
+
+def _too_many(first: SuiteEnd, tests: Sequence[str]) -> bool:
+    slow = sum(first.ended[test] not in _COULD_BE_CHANCE for test in tests)
+    return slow > MAX_AGAIN or len(tests) > max(MAX_AGAIN, len(first.collected) // ONE_IN)
 
 
 GROWTH = 8

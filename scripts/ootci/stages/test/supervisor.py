@@ -15,7 +15,7 @@ import secrets
 import shlex
 import signal
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
@@ -78,6 +78,7 @@ class Supervisor:
         self.stack: str | None = None
         self.before_death: dict[str, tuple[str, ...]] = {}
         self.in_a_row = 0
+        self.has_listed = False
         self.deadline = time.monotonic() + run.suite_seconds
 
     def steps(self) -> Steps[SuiteEnd]:
@@ -91,12 +92,12 @@ class Supervisor:
                 self.say(f"{left} process(es) that the suite had left behind were ended")
 
     def _supervise(self) -> Steps[SuiteEnd]:
-        only, has_listed = self.only, False
+        only = self.only
         while True:
             done_before = len(self.watch.ended)
             worker, finished, why = yield from self._one_process(only)
             self.watch.read()
-            has_listed = has_listed or self.watch.has_listed
+            self.has_listed = self.has_listed or self.watch.has_listed
             if self.watch.exit_status is not None and self.watch.current is None:
                 return self._end(self._orderly_reason(finished), finished)
             culprit = self.watch.current
@@ -107,7 +108,7 @@ class Supervisor:
             if (importing := self.watch.importing) is not None and not worker.stands_by:
                 self._leave_out(importing, finished, why)
                 reason = self._dead_device(importing, 1, timed_out=why is not None)
-                only = self._remaining() if has_listed else self._kept(only)
+                only = self._remaining() if self.has_listed else self._kept(only)
                 if reason or (only is not None and not only):
                     return self._end(reason, finished)
                 continue
@@ -228,6 +229,19 @@ class Supervisor:
         append_event(self.run.events, end, self.clock())
         self.watch.read()
 
+    def name_files(self, dealt: Mapping[str, tuple[int, ...]], reason: str) -> None:
+        """Tell which files a worker alone had, whose tests are not known because it never listed them."""
+        known = {test.partition("::")[0] for test in self.watch.collected}
+        tests = [
+            CollectedTest(id=f"{file}::import", suite=self.run.suite, title="The file can be imported.")
+            for file, workers in dealt.items()
+            if workers == (self.run.worker,) and file not in known
+        ]
+        if tests:
+            append_event(self.run.events, Collected(tests=tuple(tests)), self.clock())
+        for test in tests:
+            self._tell(test.id, OutcomeName.NOT_RUN, f"the file's tests are not known: {reason}")
+
     def say(self, text: str) -> None:
         """Write a line into the suite's log."""
         with self.log.open("a", encoding="utf-8") as stream:
@@ -290,6 +304,10 @@ def supervise(supervisors: Sequence[Supervisor], progress: Progress) -> SuiteEnd
     finally:
         for steps in running.values():
             steps.close()
+    dealt = next((one.watch.dealt for one in supervisors if one.watch.dealt), {})
+    for one, end in ends.items():
+        if end.reason is not None and not one.has_listed:
+            one.name_files(dealt, end.reason)
     return joined([ends[one] for one in supervisors])
 
 

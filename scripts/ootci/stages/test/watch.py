@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ootci.model.event import (
     Collected,
     CollectedTest,
     CollectError,
+    Dealt,
     Event,
     ImportStart,
     SessionEnd,
@@ -37,6 +39,7 @@ class Watch:
         exit_status: pytest's own exit status once its process ended in an orderly way.
         collect_errors: files that could not be collected, with the first line of the reason.
         in_process: the tests that the present process has begun, in order.
+        dealt: the workers that import each file of PyTorch's own tests.
         attempt: only this attempt of a test is followed.
         copied_to: another log to which every line is copied.
 
@@ -55,6 +58,7 @@ class Watch:
     exit_status: int | None = None
     collect_errors: dict[str, str] = field(default_factory=dict)
     in_process: list[str] = field(default_factory=list)
+    dealt: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def new_process(self) -> None:
         """Reset the state of one process."""
@@ -85,6 +89,8 @@ class Watch:
             self.importing, self.has_listed = None, True
             for test in event.tests:
                 self.collected.setdefault(test.id, test)
+        elif isinstance(event, Dealt):
+            self.dealt = event.files
         elif isinstance(event, ImportStart):
             self.importing, self.current_since = event.id, self.last_told
         elif isinstance(event, TestStart) and event.attempt == self.attempt:

@@ -81,6 +81,18 @@ class TestSmall(TestCase):
 {head}
 instantiate_device_type_tests(TestSmall, globals())
 """
+RENAMED = """
+from neighbour import VALUE
+from torch.testing._internal.common_device_type import instantiate_device_type_tests as make
+from torch.testing._internal.common_utils import TestCase
+
+class TestRenamed(TestCase):
+    def test_value(self, device):
+        from neighbour import VALUE as late
+        self.assertEqual((VALUE, late), ({0}, {0}))
+
+make(TestRenamed, globals())
+"""
 LABELS = """
 import enum
 

@@ -109,6 +109,8 @@ def test_shares_and_workers_run_each_test_once_and_only_a_large_file_is_imported
     assert len(set(ends)) == len(ends)
     a, b, both = (imported(events).count(f"{file}::import") for file in files)
     assert a == b == 1 < both
+    dealt = {event["files"]["upstream/test_large.py"] == [1, 2] for event in events if event["event"] == "dealt"}
+    assert dealt == {True}
     told = {test["id"].removeprefix("upstream/") for event in events for test in event.get("tests", ())}
     assert {test for test in told if not test.endswith("::import")} == set(whole)
 
@@ -155,3 +157,37 @@ def test_a_file_that_ends_or_hangs_the_importer_costs_that_file(
     (stage,) = (event for event in events if event["event"] == "stage_end" and event["stage"] == "upstream")
     count = len(heads) + 2 * len(whole)
     assert (stage["status"], stage["reason"]) == ("failed", f"{len(bad)} of {count} tests failed")
+
+
+LEAKS = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); KEPT.append(bytearray(100 << 20))"
+PLANTED = {"a": "os.abort()", "b": "time.sleep(600)", "c": LEAKS, "d": "pass", "e": "pass", "f": "pass"}
+
+
+@pytest.mark.deep
+def test_a_crash_a_hang_a_leak_and_a_file_that_ends_the_importer_cost_what_they_hit(
+    upstream: Upstream, python_with_torch: str, tmp_path: Path
+) -> None:
+    """All of them in one tree, in two shares of two workers each: every other test has its own outcome, once."""
+    more = "".join(f"    def test_more_{number}(self, device):\n        pass\n\n" for number in range(40))
+    for name, body in PLANTED.items():
+        head = "import subprocess, sys\nKEPT = []\n" + ("os._exit(0)" if name == "d" else "")
+        text = SMALL.format(body=body, head=head).replace("    def test_two", f"{more}    def test_two")
+        upstream.write(**{f"test_{name}": text})
+    keys = {"files": [f"test_{name}.py" for name in PLANTED], "workers": 2, "seconds": 20}
+    shares = [
+        _stages(upstream, python_with_torch, tmp_path / str(index), choice=(f"--shard={index}/2",), **keys)
+        for index in (1, 2)
+    ]
+    whole = {f"test_{name}.py": ("one", "two", *(f"more_{at}" for at in range(40))) for name in PLANTED if name != "d"}
+    expected = {f"{file}::TestSmall::test_{name}": "passed" for file, names in whole.items() for name in names}
+    bad = {
+        "test_a.py::TestSmall::test_one": "crashed",
+        "test_b.py::TestSmall::test_one": "timed_out",
+        "test_d.py::import": "crashed",
+    }
+    (one, _), (other, _) = shares
+    assert {**one, **other} == {**expected, **bad}
+    assert one.keys() & other.keys() == {"test_d.py::import"}
+    for _, events in shares:
+        ends = [event["id"] for event in events if event["event"] == "test_end" and event.get("attempt", 1) == 1]
+        assert len(set(ends)) == len(ends)

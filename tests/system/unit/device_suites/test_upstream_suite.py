@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pytorch_test_files import LABELLED, LABELS, SECOND_BASE, SMALL
+from pytorch_test_files import LABELLED, LABELS, RENAMED, SECOND_BASE, SMALL
 from sabotage import DEVICE
 from small_checkout import Upstream, ended, errors_of, imported, outcomes_of
 from small_suites import DevicePython
@@ -90,6 +90,17 @@ def test_a_file_that_cannot_be_imported_is_one_test(upstream: Upstream) -> None:
     messages = {event["id"]: event["message"] for event in events if event["event"] == "test_end"}
     assert "No module named 'no_such_package'" in messages["upstream/test_raises.py::import"]
     assert "no compiler" in messages["upstream/test_skips_too.py::import"]
+
+
+@pytest.mark.torch
+def test_a_file_finds_its_own_neighbours_and_may_rename_the_function(upstream: Upstream) -> None:
+    """Another folder has neighbours of the same names, and the files are imported in one process."""
+    files = {"folder/test_same": 3, "test_same": 2}
+    upstream.write(**{"folder/neighbour": "VALUE = 3\n"})
+    upstream.write(**{file: RENAMED.format(value) for file, value in files.items()})
+    done, events = upstream.run(f"--upstream-files={','.join(f'{file}.py' for file in files)}")
+    whole = {f"{file}.py::TestRenamed::test_value": "passed" for file in files}
+    assert outcomes_of(events) == whole, done.stdout + done.stderr
 
 
 @pytest.mark.torch

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,15 @@ from unit.upstream_nights import upstream_nights
 
 from ootci.history.parity import Parity
 from ootci.history.store import History
-from ootci.model.run import Run
+from ootci.model.plan import Plan
+from ootci.model.run import ReportState, Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.badge import COLOURS, parity_badge
 
 NIGHTS = 9
 LETTERS = {
+    "test_views.py::import": "p" * NIGHTS,
     "test_views.py::TestViews::test_one": "p" * NIGHTS,
     "test_views.py::TestViews::test_two": "f" * 4 + "p" * 5,
     "test_views.py::TestMore::test_cuda": "s" * NIGHTS,
@@ -53,24 +56,69 @@ def _counts(**counts: int) -> Mapping[str, int]:
 
 def test_the_numbers_of_a_device(site: Path) -> None:
     (row,) = _file(site, "parity.json")["devices"]
-    assert row["counts"] == _counts(asked=5, passed=2, regressed=1, sometimes=1, not_yet=1, left_out=1)
-    assert (row["device"], row["week_before"]) == ("dev", 2)
+    assert row["counts"] == _counts(asked=6, passed=3, regressed=1, sometimes=1, not_yet=1, left_out=1)
+    assert (row["device"], row["week_before"]) == ("dev", 3)
+    assert row["week_day"] == f"{night(1):%Y-%m-%d}"
     own = _file(site, "parity/dev.json")
     assert own["regressed"] == ["upstream/nn/test_rnn.py::TestRNN::test_broke"]
-    assert [item["counts"]["passed"] for item in own["nights"]] == [2, 2, 2, 2, 4, 3, 3, 3, 2]
+    assert [item["counts"]["passed"] for item in own["nights"]] == [3, 3, 3, 3, 5, 4, 4, 4, 3]
     assert {item["file"]: item["counts"] for item in own["files"]} == {
         "nn/test_rnn.py": _counts(asked=3, regressed=1, sometimes=1, not_yet=1),
-        "test_views.py": _counts(asked=2, passed=2, left_out=1),
+        "test_views.py": _counts(asked=3, passed=3, left_out=1),
     }
-    assert [item["name"] for item in own["files"][1]["classes"]] == ["TestMore", "TestViews"]
+    assert [(item["name"], item["counts"]["asked"]) for item in own["files"][1]["classes"]] == [
+        ("TestMore", 0),
+        ("TestViews", 2),
+    ]
+    for name, whole in row["counts"].items():
+        assert sum(item["counts"][name] for item in own["files"]) == whole, name
+
+
+def _compared(folder: Path, letters: str, *, without: Iterable[int] = (), cut: int | None = None) -> Any:
+    history = History(folder / "data")
+    for record in upstream_nights({"test_a.py::TestA::test_one": letters, "test_a.py::TestA::test_two": letters}):
+        number = int(re.findall(r"night(\d+)", record.id)[0])
+        if number in without:
+            continue
+        if isinstance(record, Plan):
+            history.append_plan(record)
+            continue
+        suites = record.suites
+        if number == cut:
+            suites = tuple(report.model_copy(update={"state": ReportState.TRUNCATED}) for report in suites)
+        history.append_run(record.model_copy(update={"suites": suites}))
+    registry, last = (device(),), night(len(letters) - 1)
+    render(registry, history, judge(registry, history, last + timedelta(hours=1)), folder / "site")
+    (row,) = _file(folder / "site", "parity.json")["devices"]
+    return row["week_before"], row["week_day"]
+
+
+def test_a_week_is_told_by_its_day_and_only_whole_nights_are_compared(tmp_path: Path) -> None:
+    letters = "f" * 5 + "p" * 15
+    for name, keys, number in (
+        ("all", {}, 12),
+        ("missing", {"without": (12, 11)}, 10),
+        ("cut", {"cut": 12}, 11),
+        ("cut tonight", {"cut": 19}, None),
+        ("long missing", {"without": range(6, 13)}, None),
+    ):
+        day = f"{night(number):%Y-%m-%d}" if number is not None else None
+        assert _compared(tmp_path / name, letters, **keys) == (2 if day else None, day), name
+
+
+def test_a_night_that_broke_before_the_tests_takes_no_page_away(tmp_path: Path) -> None:
+    assert _compared(tmp_path, "p" * 9 + ".") == (2, f"{night(1):%Y-%m-%d}")
+    (row,) = _file(tmp_path / "site", "parity.json")["devices"]
+    assert (row["counts"]["passed"], row["day"]) == (2, f"{night(8):%Y-%m-%d}")
+    assert f"on {night(8):%Y-%m-%d}" in read(tmp_path / "site" / "parity" / "dev" / "index.html").text
 
 
 def test_the_heat_map_has_a_cell_for_each_file(site: Path) -> None:
     page = read(site / "parity" / "index.html")
     rows = page.one("table", class_="heat").one("tbody").find("tr")
-    assert [row.text for row in rows] == ["nn/test_rnn.py 0/3 1", "test_views.py 2/2"]
+    assert [row.text for row in rows] == ["nn/test_rnn.py 0/3 1", "test_views.py 3/3"]
     assert ["data-fine" in row.attributes for row in rows] == [False, True]
-    assert "40.0 %" in page.text
+    assert "50.0 %" in page.text
 
 
 def test_a_device_begins_with_what_regressed(site: Path) -> None:
@@ -79,6 +127,7 @@ def test_a_device_begins_with_what_regressed(site: Path) -> None:
     rows = page.one("table", class_="files").one("tbody").find("tr")
     assert [row.find("th")[0].text.split()[0] for row in rows] == ["nn/test_rnn.py", "test_views.py"]
     assert "±0 since" in page.text
+    assert "The import of a file counts as one of its tests" in page.text
 
 
 def test_what_never_passed_is_counted_and_not_listed(site: Path) -> None:
@@ -92,7 +141,7 @@ def test_what_never_passed_is_counted_and_not_listed(site: Path) -> None:
 
 def test_a_badge_says_how_many_pass_and_is_red_for_a_regression_only(site: Path) -> None:
     found = json.loads((site / "badge" / "dev-parity.json").read_bytes())
-    assert (found["message"], found["color"]) == ("40.0 % of 5 · 1 regressed", COLOURS["bad"])
+    assert (found["message"], found["color"]) == ("50.0 % of 6 · 1 regressed", COLOURS["bad"])
     assert not (site / "badge" / "other-parity.json").exists()
     snippets = read(site / "badge" / "index.html").one("tbody", id="dev").find("input")
     assert any("/badge/dev-parity.svg" in snippet.attributes["value"] for snippet in snippets)

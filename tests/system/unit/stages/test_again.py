@@ -121,7 +121,18 @@ def test_fifty_new_failures_are_no_flakes_and_none_is_run_again(play: Play) -> N
     names = [f"t{number}" for number in range(50)]
     played = play(_tests(" ".join(names), **dict.fromkeys(names, "failed")))
     assert (played.flaky, played.later, len(played.starts)) == (frozenset(), {}, 1)
-    assert f"50 tests fail that did not fail before, more than {again.MAX_AGAIN}: none is retried" in played.log
+    assert "50 tests fail that did not fail before, too many to retry any" in played.log
+
+
+@pytest.mark.parametrize(("outcome", "retried"), [("failed", True), ("timed_out", False)])
+def test_of_a_large_suite_more_are_run_again_unless_each_takes_long(play: Play, outcome: str, retried: bool) -> None:
+    names = [f"t{number}" for number in range(again.MAX_AGAIN + 5)]
+    many = [f"u{number}" for number in range(again.ONE_IN * len(names) - len(names))]
+    script = [f"collect {' '.join([*names, *many])}"]
+    script += [step for name in names for step in (f"start {name}", f"end {name}={outcome}")]
+    script += [*(f"end {name}=passed" for name in many), "finish 1"]
+    played = play(script, _tests(" ".join(names)))
+    assert played.flaky == (frozenset(names) if retried else frozenset())
 
 
 def test_old_failures_do_not_count_towards_the_limit(play: Play) -> None:

@@ -63,6 +63,15 @@ def test_the_worker_that_did_not_end_well_says_why_and_the_others_run_on(suite: 
     assert (played.end.orderly, played.end.log) == (False, "smoke.2.log")
 
 
+def test_the_files_of_a_worker_that_listed_no_test_are_named(suite: SuiteRun) -> None:
+    dealt = json.dumps({"event": "dealt", "files": {"up/a.py": [1], "up/b.py": [2], "up/c.py": [1, 2]}})
+    played = _play(suite, [[f"raw {dealt}\\n", "collect a", "start a", "end a=passed", "finish 0"]], [["crash"]])
+    assert played.outcomes == {"a": "passed", "up/b.py::import": "not_run"}
+    assert list(played.end.collected) == ["a", "up/b.py::import"]
+    message = "the file's tests are not known: pytest ended before it had collected any test: killed by SIGSEGV"
+    assert (played.told["up/b.py::import"].message or "").startswith(message)
+
+
 def test_the_processes_of_all_workers_end_when_the_run_is_interrupted(suite: SuiteRun) -> None:
     places = [suite.scratch / name for name in ("one", "two")]
 

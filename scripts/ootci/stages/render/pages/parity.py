@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ootci.history.parity import Parity, ParityNight, rows_of
 from ootci.history.stored import StoredRun
+from ootci.model.device import UPSTREAM
 from ootci.model.outcome import AS_THEY_SHOULD, OutcomeName, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
@@ -58,7 +59,7 @@ class ParityTests(Record):
     counts: Parity
     """Its tests."""
     classes: tuple[ParityClass, ...]
-    """Its classes, by name."""
+    """Its classes, by name. The import of the file counts as one of its tests, and is in none of them."""
 
 
 class DeviceParityFile(WithPage, Compact):
@@ -69,7 +70,8 @@ class DeviceParityFile(WithPage, Compact):
     torch: str | None
     """The version of the torch that was tested; null when it is not known."""
     week: ParityDay | None
-    """The newest night that is at least a week older than the newest one; null where there is none."""
+    """The night that the newest one is compared with: at least a week older, and less than two weeks, and reported
+    completely, as the newest is; null where there is none."""
     nights: tuple[ParityDay, ...]
     """The nights of the last three months, oldest first, the newest included."""
     regressed: tuple[str, ...]
@@ -114,10 +116,14 @@ class DeviceParity(Record):
     """Address of its own file."""
     torch: str | None
     """The version of the torch that was tested; null when it is not known."""
+    day: date
+    """The newest night on which it ran them, in UTC."""
     counts: Parity
-    """PyTorch's own tests on the newest night."""
+    """PyTorch's own tests on that night."""
     week_before: int | None
     """How many passed a week before; null where nobody knows."""
+    week_day: date | None
+    """That night, in UTC: where a night is missing, it is more than a week before."""
 
 
 class ParityFile(WithPage, Compact):
@@ -158,10 +164,13 @@ class DeviceFound:
 
 
 def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
-    """What a device's nights, oldest first, say of PyTorch's own tests; None where it does not run them."""
+    """What a device's nights, oldest first, say of PyTorch's own tests; None where it does not run them.
+
+    On a night on which it broke before them, or was tested on another torch, the night before that still counts.
+    """
     channel = next((run.head.channel for _, run, _ in reversed(nights) if run.head.channel is not None), None)
     told = [item for item in nights if item[2].asked and item[1].head.channel is channel]
-    if not told or told[-1][1] is not nights[-1][1]:
+    if not told or all(report.suite != UPSTREAM for report in nights[-1][1].head.suites):
         return None
     plan, run, night = told[-1]
     days = [
@@ -169,20 +178,29 @@ def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
         for then, _, found in told
         if plan.created_at - then.created_at < timedelta(days=DAYS)
     ]
-    last_week = plan.created_at.date() - WEEK
+    whole = {then.id for then, of_then, _ in told if UPSTREAM in of_then.head.complete_suites}
     regressed = sorted(run.ids(night.regressed))
     return DeviceFound(
         DeviceParityFile(
             device=device,
             page=f"{_TOP}../{parity_path(device)}",
             torch=run.head.torch.version if run.head.torch is not None else None,
-            week=next((item for item in reversed(days) if item.day <= last_week), None),
+            week=_week_before(days, whole),
             nights=tuple(days),
             regressed=tuple(regressed[:REGRESSED]),
             files=tuple(_files(run, night))[:FILES],
         ),
         _chart(days),
     )
+
+
+def _week_before(days: Sequence[ParityDay], whole: Container[str]) -> ParityDay | None:
+    """The night that the newest one is compared with; one that was cut off has fewer passed tests for that alone."""
+    newest = days[-1]
+    if newest.plan_id not in whole:
+        return None
+    earlier = (item for item in reversed(days) if WEEK <= newest.day - item.day < 2 * WEEK)
+    return next((item for item in earlier if item.plan_id in whole), None)
 
 
 def parity_page(
@@ -225,8 +243,10 @@ def _device(found: DeviceFound) -> DeviceParity:
         page=f"{_TOP}{parity_path(file.device)}",
         path=f"parity/{file.device}.json",
         torch=file.torch,
+        day=file.nights[-1].day,
         counts=found.newest,
         week_before=file.week.counts.passed if file.week is not None else None,
+        week_day=file.week.day if file.week is not None else None,
     )
 
 

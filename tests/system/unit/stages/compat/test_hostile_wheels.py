@@ -93,8 +93,9 @@ WHEELS: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "long list of contents": (
         lambda folder: _patched(_zip(folder), b"PK\x05\x06", 12, struct.pack("<I", 1 << 30)),
-        "list of contents is larger",
+        "list of contents has more than 65,534 members or 32 MiB",
     ),
+    "many members": (lambda folder: _zip(folder, *((f"torch_card/{i}", b"") for i in range(65_535))), "65,534 members"),
     "no zip": (lambda folder: _written(folder, b"hello"), "no whole zip file"),
     "no object": (lambda folder: _zip(folder, ("torch_card/_C.so", b"\x7fELF" + bytes(9000))), "no shared object"),
     "many entry points": (lambda folder: _entries(folder, "".join(f"c{i} = x{i}\n" for i in range(99))), "too many"),

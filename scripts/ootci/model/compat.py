@@ -100,7 +100,7 @@ class Checked(Record):
     sources: int = 0
     """Python sources."""
     names: int = 0
-    """Different names of ``torch.*`` that they import, and attributes that are gone."""
+    """Different names of ``torch.*`` that they import or reach as attributes of modules."""
     operators: int = 0
     """Different overloads of ``aten`` that objects and sources name."""
 
@@ -119,8 +119,8 @@ class Parts(Record):
 class Needs(Parts):
     """What a plugin's wheel needs of PyTorch, with its symbols demangled.
 
-    Symbols are those that its shared objects need and a torch at hand exports, names those that its sources import, and
-    overloads those that both name.
+    Symbols are those that its shared objects need and a torch at hand exports, names those that its sources import, or
+    reach as attributes of modules, comments included, and overloads those that both name.
     """
 
     @property

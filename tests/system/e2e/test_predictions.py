@@ -20,7 +20,7 @@ from torch_versions import VARIABLE, VERSIONS, find_wheel
 from ootci.model.compat import FindingKind, Forecast
 from ootci.stages.compat import export_changes, predict, read_plugin, read_torch
 from ootci.stages.compat.objects import OBJECT, symbols_of
-from ootci.stages.compat.torch_wheel import LIBRARIES, TorchWheel
+from ootci.stages.compat.torch_wheel import LIBRARY, TorchWheel
 
 pytestmark = [pytest.mark.deep, pytest.mark.torch, pytest.mark.long]
 
@@ -109,7 +109,7 @@ def test_the_loader_misses_the_same_symbols(
 
 def _missed(path: Path, libraries: Path) -> frozenset[str]:
     """Symbols that the dynamic loader does not find; nothing of the object is run."""
-    offered = " ".join(str(libraries / name) for name in LIBRARIES if (libraries / name).is_file())
+    offered = " ".join(map(str, filter(lambda path: LIBRARY.fullmatch(f"torch/lib/{path.name}"), libraries.iterdir())))
     command = [LOADER, "--library-path", f"{libraries}:{path.parent}", "--preload", offered, str(path)]
     said = subprocess.run(command, env=TRACE, capture_output=True, text=True, check=False)
     return frozenset(re.findall(r"undefined symbol: ([^\s(,]+)", said.stdout + said.stderr))

@@ -24,9 +24,12 @@ _RELOCATION = struct.Struct("<8xQ8x")
 _GLOBAL, _WEAK, _UNIQUE = 1, 2, 10
 _DEFAULT, _PROTECTED = 0, 3
 _PYTORCH = re.compile(
-    rb"_Z[A-Za-z0-9_.$]*?(?<![0-9])(?:3c10|2at|5torch|6caffe2)[A-Za-z0-9_.$]*|_Z\d+THP[A-Za-z0-9_.$]*"
+    rb"_Z[A-Za-z0-9_.$]*?(?<![0-9])(?:3c10|2at|5torch|6caffe2)[A-Za-z0-9_.$]*|(?:_Z\d+)?THP[A-Za-z0-9_.$]*"
+    rb"|(?:aoti_)?torch_\w+"
 )
-"""Mangled C++ names with a namespace of PyTorch in them, and functions of its Python binding (Itanium C++ ABI, 5.1)."""
+"""Mangled C++ names with a namespace of PyTorch in them (Itanium C++ ABI, 5.1), and the names of its Python binding and
+of its stable C interface."""
+_BEGINNINGS = (b"_Z", b"THP", b"aoti_torch_", b"torch_")
 
 
 class NoObject(Exception):
@@ -122,7 +125,7 @@ def _sort(table: bytes, strings: bytes, referred_to: Collection[int], found: Sym
         bind = info >> 4
         if bind not in (_GLOBAL, _WEAK, _UNIQUE) or (section == 0 and bind == _WEAK):
             continue
-        if strings[at : at + 2] != b"_Z":
+        if not strings.startswith(_BEGINNINGS, at):
             continue
         end = strings.find(b"\0", at)
         if end < 0:

@@ -18,17 +18,21 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from .objects import OBJECT, ForeignObject, NoObject, naming, overloads_in, symbols_of
-from .python_names import MAX_SOURCE, Used, collect, lines_of
+from .python_names import MAX_SOURCE, Used, collect, is_called, places_in
 from .wheel import Wheel
 
 GROUP = "torch.backends"
 """Entry points that ``import torch`` calls (torch/__init__.py, ``_import_device_backends``)."""
 MAX_SOURCES = 256 << 20
-"""Bytes of Python sources that are parsed."""
+"""Bytes of Python sources that are read."""
 MAX_METADATA = 4 << 20
 MAX_ENTRY_POINTS = 20
+_INSTALLED = re.compile(r"^[^/]+\.data/(?:purelib|platlib)/")
+"""Folders of a wheel whose content is installed beside the rest."""
 _RELEASE_IN_NAME = re.compile(r"(?<![0-9])([0-9]+)_([0-9]+)_[0-9]+(?![0-9])")
-_REGISTERS = re.compile(r"_ZN[A-Z]*5torch7Library5?_?impl|_ZNR5torch7Library5_impl")
+_UNBOXED = "6detail12infer_schema20make_function_schema"
+"""Needed by whatever registers an unboxed kernel, whose types are compared with the schema (torch/library.h). A boxed
+kernel is registered for every schema."""
 
 
 @dataclass
@@ -39,7 +43,7 @@ class Object:
         name: its path in the wheel.
         needed: the symbols of PyTorch that it needs from elsewhere.
         operators: names of overloads among its constants.
-        registers: whether it registers kernels for operators.
+        registers: whether it registers unboxed kernels for operators.
 
     """
 
@@ -114,10 +118,10 @@ class PluginWheel:
 
 
 def places_of(plugin: PluginWheel, names: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Where a plugin's sources reach names of torch on every torch.
+    """Where a plugin's sources need names and overloads of torch on every torch.
 
     Args:
-        names: dotted names, with the sources that have them in their texts.
+        names: dotted names and overloads such as ``aten::full.names``, with the sources that have them in their texts.
 
     Raises:
         WheelRefused: the wheel has changed since it was read.
@@ -131,8 +135,12 @@ def places_of(plugin: PluginWheel, names: Mapping[str, Collection[str]]) -> dict
     if by_file:
         with Wheel(plugin.path) as wheel:
             for file in sorted(by_file):
-                for name, line in lines_of(wheel.read(file, MAX_SOURCE), by_file[file]).items():
-                    found.setdefault(name, f"{file}:{line}")
+                places = places_in(wheel.read(file, MAX_SOURCE), by_file[file])
+                if places is None:
+                    plugin.used.unparsed.add(file)
+                for name, place in (places or {}).items():
+                    if name not in found or (is_called(found[name]) and not is_called(place)):
+                        found[name] = f"{file}{place}"
     return found
 
 
@@ -162,11 +170,11 @@ def _read_objects(wheel: Wheel, plugin: PluginWheel, constants: Mapping[bytes, s
         if not OBJECT.search(name):
             continue
         with wheel.unpacked(name) as stream:
-            if stream.seek(0, 2) < 4096 and not _is_object(stream):
-                continue  # a linker script or a placeholder
+            if not _is_object(stream):
+                continue  # a linker script, a placeholder, or an encrypted program of the device
             try:
                 symbols = symbols_of(stream)
-                registers = any(_REGISTERS.match(symbol) for symbol in symbols.needed)
+                registers = any(_UNBOXED in symbol for symbol in symbols.needed)
                 named = overloads_in(stream, constants)
             except ForeignObject:
                 foreign.append(name)
@@ -196,8 +204,6 @@ def _read_sources(wheel: Wheel, plugin: PluginWheel) -> None:
             raise wheel.refused(f"it has more than {MAX_SOURCES >> 20} MiB of Python sources")
         collect(wheel.read(name, MAX_SOURCE), name, plugin.used)
         plugin.sources += 1
-    if plugin.used.unparsed:
-        plugin.notes.append(f"{len(plugin.used.unparsed)} sources could not be parsed, first {plugin.used.unparsed[0]}")
 
 
 def _read_metadata(wheel: Wheel, plugin: PluginWheel) -> None:
@@ -233,14 +239,13 @@ def _read_entry_points(wheel: Wheel, plugin: PluginWheel, content: bytes) -> Non
         plugin.notes.append(f"no entry point in {GROUP}: `import torch` does not load the plugin")
     if len(found) > MAX_ENTRY_POINTS or any(len(name) + len(target) > 500 for name, target in found.items()):
         raise wheel.refused("it has too many or too long entry points")
-    packages = {member.partition("/")[0].partition(".")[0] for member in wheel.members}
+    members = {_INSTALLED.sub("", member) for member in wheel.members}
+    packages = {member.partition("/")[0].partition(".")[0] for member in members}
     for name, target in found.items():
         module = target.partition("[")[0].partition(":")[0].strip().replace(".", "/")
         if module.partition("/")[0] not in packages:
             plugin.notes.append(f"the entry point {name} = {target} leads to a package that this wheel does not bring")
             continue
-        endings = ("/__init__.py", ".py")
-        if not any(f"{module}{ending}" in wheel.members for ending in endings) and not any(
-            member.startswith(f"{module}.") and OBJECT.search(member) for member in wheel.members
-        ):
+        # A source, an object, or compiled Python only.
+        if not any(member.startswith((f"{module}.", f"{module}/")) for member in members):
             plugin.problems[name] = target

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from packaging.tags import Tag
 from packaging.version import Version
 
 from ootci.adapters.process import run
@@ -14,6 +15,7 @@ from ootci.errors import ToolMissing
 from ootci.model.compat import OF_PYTORCH, Checked, Finding, FindingKind, Forecast, Needs, Prediction
 
 from .plugin import PluginWheel, places_of
+from .python_names import is_called
 from .torch_wheel import TorchWheel
 
 SHOWN = 1000
@@ -41,8 +43,8 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
         objects=len(plugin.objects_for(torch.version)),
         symbols=len(counted),
         sources=plugin.sources,
-        names=len(plugin.used.names.keys() | {item.name for item in findings if item.kind is FindingKind.NAME}),
-        operators=len(_operators_named(plugin, torch)),
+        names=len(_names(plugin, known)),
+        operators=len(_operators_named(plugin, torch, known)),
     )
     forecast, why = Forecast.BREAK if findings else Forecast.NO_BREAK, _why(findings, checked)
     if baseline is None and not findings:
@@ -69,14 +71,21 @@ def needs_of(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel]
     texts = demangled(symbols)
     return Needs(
         symbols=tuple(sorted({texts.get(name, name) for name in symbols})),
-        names=tuple(sorted(name for name in plugin.used.names if any(item.modules.has(name) for item in known))),
-        operators=tuple(sorted(_operators_named(plugin, torch))),
+        names=tuple(sorted(_names(plugin, known))),
+        operators=tuple(sorted(_operators_named(plugin, torch, known))),
     )
 
 
-def _operators_named(plugin: PluginWheel, torch: TorchWheel) -> set[str]:
+def _names(plugin: PluginWheel, known: Sequence[TorchWheel]) -> set[str]:
+    """The names that sources import or reach, in code or not, and that any known torch has."""
+    found = {name for torch in known for text in plugin.used.names for name in list(_attributes(text, torch))[-1:]}
+    return {name for name in found if any(torch.modules.has(name) for torch in known)}
+
+
+def _operators_named(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel]) -> set[str]:
     objects = plugin.objects_for(torch.version)
-    return {name for item in objects for name in item.operators} | set(plugin.used.operators)
+    overloads = frozenset().union(*(item.operators for item in known))
+    return {name for item in objects for name in item.operators} | (plugin.used.operators.keys() & overloads)
 
 
 def baseline_of(plugin: PluginWheel, known: Sequence[TorchWheel]) -> tuple[TorchWheel | None, bool]:
@@ -133,33 +142,37 @@ def _findings(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | Non
     if baseline is None:
         return
     yield from _symbols(plugin, torch, baseline)
-    imported = plugin.used.names
-    gone = {name: imported[name] for name in imported if _is_gone(name, torch, baseline)}
-    for name, place in sorted({**places_of(plugin, _reached(plugin, torch, baseline)), **gone}.items()):
-        yield Finding(kind=FindingKind.NAME, name=name, text=name, needed_by=(place,))
-    yield from _operators(plugin, torch, baseline)
+    gone = _gone(plugin, torch, baseline)
+    for name, place in sorted(places_of(plugin, gone).items()):
+        kind = FindingKind.OPERATOR if name.startswith("aten::") else FindingKind.NAME
+        yield Finding(kind=kind, name=name.removeprefix("aten::"), text=name, needed_by=(place,))
+    yield from _schemas(plugin, torch, baseline)
 
 
-def _is_gone(name: str, torch: TorchWheel, baseline: TorchWheel) -> bool:
-    return not torch.modules.has(name) and baseline.modules.has(name)
+def _gone(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> dict[str, set[str]]:
+    """Attributes of torch's modules, and overloads, that are gone, with the sources that have them in their texts.
 
-
-def _reached(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> dict[str, set[str]]:
-    """Attributes of torch's modules that are gone, with the sources that have them in their texts.
-
-    An attribute of anything else, such as a class, is not known. What the plugin itself assigns is there.
+    An attribute of anything else, such as a class, is not known.
     """
     gone: dict[str, set[str]] = {}
-    for text, files in plugin.used.reached.items():
-        name = "torch"
-        for part in text.split(".")[1:]:
-            module, name = name, f"{name}.{part}"
-            if not torch.modules.is_module(module) or name in plugin.used.assigned:
-                break
-            if _is_gone(name, torch, baseline):
+    for text, files in plugin.used.names.items():
+        for name in _attributes(text, torch):
+            if not torch.modules.has(name) and baseline.modules.has(name) and not plugin.used.provides(name):
                 gone.setdefault(name, set()).update(files)
-                break
+    if torch.operators:  # Some package no list of them, which is not to have none.
+        for name in plugin.used.operators.keys() & (baseline.operators.keys() - torch.operators.keys()):
+            gone[f"aten::{name}"] = plugin.used.operators[name]
     return gone
+
+
+def _attributes(text: str, torch: TorchWheel) -> Iterator[str]:
+    """The attributes of modules in ``torch.cuda.Stream.query``: ``torch.cuda`` and ``torch.cuda.Stream``."""
+    name = "torch"
+    for part in text.split(".")[1:]:
+        module, name = name, f"{name}.{part}"
+        if not torch.modules.is_module(module):
+            break
+        yield name
 
 
 def _symbols(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> Iterator[Finding]:
@@ -177,12 +190,7 @@ def _symbols(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> It
         yield Finding(kind=FindingKind.SYMBOL, name=name, text=text, needed_by=objects, header=header)
 
 
-def _operators(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> Iterator[Finding]:
-    if not torch.operators:  # It packages no list of them, which is not to have none.
-        return
-    for name in sorted(plugin.used.operators.keys() & (baseline.operators.keys() - torch.operators.keys())):
-        place = plugin.used.operators[name]
-        yield Finding(kind=FindingKind.OPERATOR, name=name, text=f"aten::{name}", needed_by=(place,))
+def _schemas(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> Iterator[Finding]:
     objects = [item for item in plugin.objects_for(torch.version) if item.registers]
     for name in sorted({name for item in objects for name in item.operators}):
         before, after = baseline.operators.get(name), torch.operators.get(name)
@@ -202,20 +210,26 @@ def _identifier(text: str) -> str | None:
 
 
 def _same_python(plugin: PluginWheel, torch: TorchWheel) -> bool:
-    def general(tag: str) -> bool:
-        return tag.startswith("py") or tag == "abi3"
-
-    ours = {tag.interpreter for tag in plugin.tags}
     theirs = {tag.interpreter for tag in torch.tags}
-    return bool(ours & theirs) or any(general(tag.interpreter) or general(tag.abi) for tag in plugin.tags)
+    stable = [_minor(tag.interpreter) for tag in plugin.tags if tag.abi == "abi3"]
+    return any(tag.interpreter in theirs or tag.interpreter.startswith("py") for tag in plugin.tags) or any(
+        minor <= _minor(python) for minor in stable for python in theirs
+    )
 
 
-def _pythons(tags: frozenset[object]) -> str:
-    return " ".join(sorted({str(getattr(tag, "interpreter", "")) for tag in tags}))
+def _minor(interpreter: str) -> int:
+    """11 of ``cp311``; an object of the stable interface for an older Python serves a newer one."""
+    return int(re.sub(r"\D", "", interpreter)[1:] or 0)
+
+
+def _pythons(tags: frozenset[Tag]) -> str:
+    return " ".join(sorted({tag.interpreter for tag in tags}))
 
 
 def _notes(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | None) -> Iterator[str]:
     yield from plugin.notes
+    if plugin.used.unparsed:
+        yield f"{len(plugin.used.unparsed)} sources could not be parsed, first {min(plugin.used.unparsed)}"
     if not _allows(plugin, torch.version):
         yield f"requires torch{plugin.requires}, which excludes {torch.version}"
     named = {name for item in plugin.objects_for(torch.version) for name in item.operators}
@@ -236,7 +250,9 @@ def _why(findings: Sequence[Finding], checked: Checked) -> str:
     parts = []
     for kind, label, total, what in counted:
         if count := sum(finding.kind is kind for finding in findings):
-            parts.append(f"{label}: {count:,} of {total:,} {what} gone")
+            places = [finding.needed_by[0] for finding in findings if finding.kind is kind]
+            where = ", only where functions are called" if all(map(is_called, places)) else ""
+            parts.append(f"{label}: {count:,} of {total:,} {what} gone{where}")
     if count := sum(finding.kind is FindingKind.SCHEMA for finding in findings):
         parts.append(f"operators: {count:,} schemas changed")
     parts += [finding.text for finding in findings if finding.kind in (FindingKind.ENTRY_POINT, FindingKind.PYTHON)]

@@ -5,47 +5,54 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 MAX_SOURCE = 8 << 20
 """Bytes of one source file: the longest of torch 2.13.0 has 1.1 MB."""
-MAX_REACHED = 100_000
+MAX_NAMES = 100_000
 _PYTHON = re.compile(r"(/__init__)?\.pyi?$")
 _STUB = re.compile(r"^(?:    )?(?:async )?(?:def|class) (\w+)|^(?:    )?(\w+) *[:=]", re.MULTILINE)
 _DEFINITION = re.compile(r"^(?:class |def |async def |(?=\w+ *(?:=|: ?[\w\[\]., |]+=)))(\w+)", re.MULTILINE)
-_IMPORTS = re.compile(rb"\bfrom\s+torch\b|\bimport\b[^\n]*\btorch\s*\.")
-_NAMES_OVERLOAD = re.compile(rb"\baten\s*\.\s*\w+\s*\.\s*\w")
-"""Sources without these use nothing of torch that is looked for; parsing takes most of the time."""
-_REACHED = re.compile(rb"(?<![\w.])(torch(?:\.[A-Za-z_]\w*)+)([ \t]*=(?!=))?")
+_FROM = re.compile(
+    r"^[ \t]*from[ \t]+(torch[\w.]*)[ \t]+import\b(?:[ \t]*(\([^)]*\))|((?:[^\n\\]|\\\n)*))", re.MULTILINE
+)
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]*\btorch\b[^\n]*)", re.MULTILINE)
+_NAMED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
+_COMMENT = re.compile(r"#.*")
+_OVERLOAD = re.compile(r"\baten\s*\.\s*(\w+)\s*\.\s*(\w+)")
+_REACHED = r"(?<![\w.])({})((?:\.[A-Za-z_]\w*)+)([ \t]*=(?!=))?"
+_SETS = re.compile(r"\bsetattr\(\s*(torch[\w.]*)\s*,\s*[\"'](\w+)|\bsys\.modules\[[\"'](torch[\w.]*)()[\"']\]\s*=(?!=)")
 _MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
+_REPLACES_ITSELF = re.compile(rb"\bsys\.modules\[__name__\]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WORD_IN_QUOTES = re.compile(r"[\"']([A-Za-z_]\w*)[\"']")
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-_DYNAMIC = ("torch.ops", "torch.classes")
-"""Modules whose attributes are made when they are requested (torch/_ops.py, torch/_classes.py)."""
 
 
 @dataclass
 class Used:
-    """What the sources of a plugin use of torch.
+    """What the sources of a plugin use of torch, by their texts: in code or not, on every torch or not.
 
     Attributes:
-        names: dotted names that are imported, with the first place of each.
-        operators: overloads of ``aten`` that are named, such as ``full.names``, with the first place of each.
-        reached: texts such as ``torch.cuda.is_available``, in code or not, with the sources that have them.
-        assigned: those that are assigned to.
-        unparsed: sources that could not be parsed.
+        names: dotted names that are imported or reached, with the sources that have them.
+        operators: overloads of ``aten``, such as ``full.names``, with the sources that have them.
+        assigned: names that are assigned to, and modules that are put in their place.
+        unparsed: sources that had to be parsed and could not be.
 
     """
 
-    names: dict[str, str] = field(default_factory=dict)
-    operators: dict[str, str] = field(default_factory=dict)
-    reached: dict[str, list[str]] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
+    operators: dict[str, set[str]] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)
-    unparsed: list[str] = field(default_factory=list)
+    unparsed: set[str] = field(default_factory=set)
+
+    def provides(self, name: str) -> bool:
+        """Whether the plugin itself makes a name, or a module before one of its dots."""
+        return any(name == made or name.startswith(f"{made}.") for made in self.assigned)
 
 
 def parsed(source: bytes) -> ast.Module | None:
@@ -59,50 +66,96 @@ def parsed(source: bytes) -> ast.Module | None:
 
 
 def collect(source: bytes, file: str, used: Used) -> None:
-    """Add what one source uses; what a plugin may do without on some torch is left out: see ``_certain``."""
-    for text, sets in set(_REACHED.findall(source)):
-        if len(used.reached) < MAX_REACHED:
-            used.reached.setdefault(text.decode(), []).append(file)
+    """Add what one source may use; it is not parsed, which takes most of the time."""
+    text = source.decode("utf-8", "replace")
+    used.assigned |= {".".join(filter(None, found)) for found in _SETS.findall(text)}
+    aliases = {"torch": "torch"}
+    names = set()
+    for module, *listed in _FROM.findall(text):
+        names.add(module)
+        for name, alias in _NAMED.findall(_COMMENT.sub("", "".join(listed))):
+            aliases[alias or name] = f"{module}.{name}"
+    for listed in _IMPORT.findall(text):
+        for name, alias in _NAMED.findall(_COMMENT.sub("", listed)):
+            if f"{name}.".startswith("torch."):
+                names.add(name)
+                aliases[alias or "torch"] = name if alias else "torch"
+    roots = "|".join(map(re.escape, aliases))
+    for root, attributes, sets in set(re.findall(_REACHED.format(roots), text)):
+        names.add(f"{aliases[root]}{attributes}")
         if sets:
-            used.assigned.add(text.decode())
-    names_operators = _NAMES_OVERLOAD.search(source) is not None
-    if not names_operators and not _IMPORTS.search(source):
-        return
+            used.assigned.add(f"{aliases[root]}{attributes}")
+    for name in names.union(aliases.values()):
+        if len(used.names) < MAX_NAMES:
+            used.names.setdefault(name, set()).add(file)
+    for name, overload in set(_OVERLOAD.findall(text)):
+        used.operators.setdefault(name if overload == "default" else f"{name}.{overload}", set()).add(file)
+
+
+def places_in(source: bytes, names: Collection[str]) -> dict[str, str] | None:
+    """Where a source needs names on every torch: ``:12``, or ``:12 in f()`` for a function; None if it is not parsed.
+
+    Args:
+        names: dotted names, and overloads such as ``aten::full.names``; those that it may do without are left out.
+
+    """
     tree = parsed(source)
     if tree is None:
-        used.unparsed.append(file)
-        return
-    for node in _certain(tree.body):
-        for name in _imported(node):
-            used.names.setdefault(name, f"{file}:{node.lineno}")
-        if names_operators:
-            for found in _attributes(node):
-                if overload := _overload(found):
-                    used.operators.setdefault(overload, f"{file}:{found.lineno}")
-
-
-def lines_of(source: bytes, names: Collection[str]) -> dict[str, int]:
-    """The lines in which a source reaches dotted names on every torch; those that it may do without are left out."""
-    found: dict[str, int] = {}
-    tree = parsed(source)
-    for node in _certain(tree.body) if tree else ():
-        for item in _attributes(node):
-            if (name := _dotted(item)) in names and isinstance(item.ctx, ast.Load):
-                found.setdefault(name, item.lineno)
+        return None
+    found: dict[str, str] = {}
+    aliases = _aliases(tree)
+    is_lazy = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    for node, function in _certain(tree.body):
+        needed = [(name, node.lineno) for name in _imported(node)]
+        for item in _attributes(node, annotations=not is_lazy and not (function and isinstance(node, ast.AnnAssign))):
+            if isinstance(item.ctx, ast.Load):
+                needed += [(_dotted(item, aliases), item.lineno), (f"aten::{_overload(item)}", item.lineno)]
+        for name, line in needed:
+            if name in names and (name not in found or (is_called(found[name]) and not function)):
+                found[name] = f":{line}{function}"
     return found
 
 
-def _dotted(node: ast.expr) -> str:
+def is_called(place: str) -> bool:
+    """Whether a place is in a function: an import of the plugin does not get there by itself."""
+    return place.endswith("()")
+
+
+def _aliases(tree: ast.Module) -> dict[str, str]:
+    """The names that a source binds to a part of torch, and to nothing else."""
+    bound: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            is_own = isinstance(node, ast.ImportFrom) and node.level
+            module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for item in node.names:
+                name = item.asname or item.name.partition(".")[0]
+                target = f"{module}{item.name}" if module or item.asname else name
+                bound.setdefault(name, set()).add("" if is_own else target)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.setdefault(node.name, set()).add("")
+        elif isinstance(node, ast.arg):
+            bound.setdefault(node.arg, set()).add("")
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.setdefault(node.id, set()).add("")
+    bound.setdefault("torch", {"torch"})  # Perhaps from a star import.
+    return {
+        name: target for name, (target, *others) in bound.items() if not others and f"{target}.".startswith("torch.")
+    }
+
+
+def _dotted(node: ast.expr, aliases: Mapping[str, str]) -> str:
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
-    return ".".join([getattr(node, "id", ""), *reversed(parts)])
+    return ".".join([aliases.get(getattr(node, "id", ""), ""), *reversed(parts)])
 
 
-def _attributes(node: ast.stmt) -> Iterator[ast.Attribute]:
+def _attributes(node: ast.stmt, *, annotations: bool = True) -> Iterator[ast.Attribute]:
     """Attributes in a statement that are evaluated whenever it is; those of the statements within it are left out."""
-    pending: list[object] = [value for part, value in vars(node).items() if part not in _BLOCKS]
+    left_out = _BLOCKS if annotations else (*_BLOCKS, "annotation", "returns")
+    pending: list[object] = [node]
     while pending:
         inner = pending.pop()
         if isinstance(inner, list):
@@ -111,26 +164,29 @@ def _attributes(node: ast.stmt) -> Iterator[ast.Attribute]:
             pending.append(inner.test)
         elif isinstance(inner, ast.BoolOp):
             pending.append(inner.values[0])
-        elif isinstance(inner, ast.AST):
+        elif isinstance(inner, ast.expr):
             pending.extend(vars(inner).values())
             if isinstance(inner, ast.Attribute):
                 yield inner
+        elif isinstance(inner, ast.AST):
+            pending.extend(value for part, value in vars(inner).items() if part not in left_out)
 
 
-def _certain(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that runs on each torch and that nothing keeps from failing, in functions too.
+def _certain(body: Sequence[ast.stmt], function: str = "") -> Iterator[tuple[ast.stmt, str]]:
+    """Every statement that runs on each torch and that nothing keeps from failing, and the function that it is in.
 
     Statements in ``try`` and ``if`` are left out, and those after one of them that may leave the block: plugins that
     support several releases import names so.
     """
     for node in body:
-        yield node
+        yield node, function
         if isinstance(node, (ast.If, ast.Match)) or _may_fail(node):
             if _may_leave(node):
                 return
         else:
+            within = f" in {node.name}()" if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else function
             for part in ("body", "orelse", "finalbody"):
-                yield from _certain(getattr(node, part, []))
+                yield from _certain(getattr(node, part, []), within)
 
 
 def _may_fail(node: ast.AST) -> bool:
@@ -158,15 +214,15 @@ def _for_type_checkers(test: ast.expr) -> bool:
 
 
 def _imported(node: ast.stmt) -> Iterator[str]:
+    """What a statement imports, with the modules before its dots."""
     if isinstance(node, ast.Import):
         found = [alias.name for alias in node.names]
-    elif not isinstance(node, ast.ImportFrom) or node.level or node.module is None:
-        return
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        found = [f"{node.module}.{alias.name}" for alias in node.names]
     else:
-        found = [node.module if alias.name == "*" else f"{node.module}.{alias.name}" for alias in node.names]
+        return
     for name in found:
-        if name.startswith("torch.") and not name.startswith(tuple(f"{dynamic}." for dynamic in _DYNAMIC)):
-            yield name
+        yield from accumulate(name.split("."), "{}.{}".format)
 
 
 def _overload(node: ast.Attribute) -> str | None:
@@ -210,15 +266,13 @@ class Modules:
         return self._read(self._file(module) or "")
 
     def is_module(self, name: str) -> bool:
-        """Whether a dotted name is a module with a source."""
-        return self._file(name) is not None
+        """Whether a dotted name is a module, or a folder of modules."""
+        return self._file(name) is not None or name.replace(".", "/") in self._folders
 
     def has(self, name: str) -> bool:
         """Whether a dotted name is a module, or is bound in the module before its last dot."""
         module, _, attribute = name.rpartition(".")
-        if self._file(name) is not None or name.replace(".", "/") in self._folders:
-            return True
-        if self._plainly_binds(module, attribute):
+        if self.is_module(name) or self._plainly_binds(module, attribute):
             return True
         bound = self._bound(module, frozenset())
         return bound is not None and attribute in bound
@@ -258,7 +312,10 @@ class Modules:
                 names |= _binds(node)
                 if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
                     names |= self._bound(_absolute(node, package), through | {module}) or frozenset()
-            if _MAKES_NAMES.search(source):
+            if _REPLACES_ITSELF.search(source):
+                # Attributes of an object are in its place, so every word in it may be one.
+                names.update(_WORD.findall(source.decode("utf-8", "replace")))
+            elif _MAKES_NAMES.search(source):
                 # Such a module makes names from texts, so a name that it has in quotes may exist.
                 names.update(_WORD_IN_QUOTES.findall(source.decode("utf-8", "replace")))
         if module == "torch":

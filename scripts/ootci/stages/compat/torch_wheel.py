@@ -18,8 +18,8 @@ from .objects import NoObject, symbols_of
 from .python_names import MAX_SOURCE, Modules
 from .wheel import Wheel
 
-LIBRARIES = ("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libshm.so")
-"""The libraries that a plugin can link to, whatever build torch is (torch/CMakeLists.txt, caffe2/CMakeLists.txt)."""
+LIBRARY = re.compile(r"torch/lib/lib(?:c10|torch|shm)(?!\w*_(?:cuda|hip|xpu|nvshmem|test))\w*\.so")
+"""The libraries that a plugin can link to. Those of accelerators are left out: two builds may be compared."""
 OPERATORS = "torchgen/packaged/ATen/native/native_functions.yaml"
 _FUNCTION = re.compile(r"^- func: ['\"]?([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)?)(\(.*?)['\"]?$", re.MULTILINE)
 _GENERATED = re.compile(r"^\s+autogen: (.+)$", re.MULTILINE)
@@ -108,9 +108,8 @@ def _exported(wheel: Wheel) -> set[str]:
     if wheel.project != "torch":
         raise wheel.refused(f"it holds {wheel.project}, not torch")
     symbols: set[str] = set()
-    for library in LIBRARIES:
-        name = f"torch/lib/{library}"
-        if name in wheel.members:
+    for name in wheel.members:
+        if LIBRARY.fullmatch(name):
             with wheel.unpacked(name) as stream:
                 try:
                     symbols |= symbols_of(stream, needed=False).defined
@@ -131,16 +130,17 @@ def operators(schemas: str) -> dict[str, str]:
 
 
 def _types(signature: str) -> str:
-    """A schema without names and defaults, because a kernel's C++ signature has neither."""
-    arguments, _, result = signature.rpartition(" -> ")
-    plain = re.sub(r"\b([A-Za-z_]\w*)\([a-z!|* >-]+\)", r"\1", arguments.strip()[1:-1])
-    depth, parts, part = 0, [], ""
-    for character in plain + ",":
-        if character == "," and depth == 0:
-            parts.append(part.strip())
-            part = ""
-            continue
-        depth += (character in "[(") - (character in "])")
-        part += character
-    kept = [item.partition("=")[0].rpartition(" ")[0] or item for item in parts if item]
-    return f"({', '.join(kept)}) -> {re.sub(r'[(][a-z!|* >-]+[)]', '', result)}"
+    """The types of a schema, which are all that registering an unboxed kernel compares (c10::findSchemaDifferences).
+
+    A kernel for ``int`` may implement ``SymInt``, and lists of any length are one type, but for ``bool``.
+    """
+    plain = re.sub(r"\(([a-z]\d?)?[!|a-z* >-]*\)(?=[?\[ ,)]|$)", "", signature.replace("SymInt", "int"))
+    plain = re.sub(r"(?<!bool)\[\d+\]", "[]", plain)
+    arguments, _, results = plain.rpartition(" -> ")
+    return f"({_listed(arguments)}) -> {_listed(results)}"
+
+
+def _listed(schema: str) -> str:
+    """The types of some arguments or results, without names, defaults, and the mark of keyword-only ones."""
+    items = re.sub(r"=(?:\[[^]]*\]|[\"'][^\"']*[\"']|[^,)]*)", "", schema).strip("()").split(",")
+    return ", ".join(item.strip().partition(" ")[0] for item in items if item.strip() not in ("", "*"))

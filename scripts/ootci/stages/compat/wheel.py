@@ -23,7 +23,7 @@ MAX_READ = 4 << 30
 MAX_SECONDS = 300.0
 """Time in which one wheel has to be read; a wheel of torch, for one plugin."""
 _PIECE = 1 << 20
-_LIST = f"{MAX_CONTENTS >> 20} MiB"
+_LIST = f"{MAX_MEMBERS:,} members or {MAX_CONTENTS >> 20} MiB"
 
 
 class Wheel:
@@ -49,7 +49,7 @@ class Wheel:
             raise self.refused(f"it cannot be read: {error.strerror}") from error
         try:
             if not is_bounded(stream):
-                raise self.refused(f"it is no whole zip file, or its list of contents is larger than {_LIST}")
+                raise self.refused(f"it is no whole zip file, or its list of contents has more than {_LIST}")
             self._zip = zipfile.ZipFile(stream)
             self.members = self._checked(self._zip.infolist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as error:

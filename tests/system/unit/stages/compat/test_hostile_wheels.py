@@ -18,6 +18,7 @@ from unit.stages.compat.wheels import compile_object, write_wheel
 from ootci.errors import WheelRefused
 from ootci.stages.compat import objects, read_plugin
 from ootci.stages.compat.objects import NoObject, naming, overloads_in, symbols_of
+from ootci.stages.compat.plugin import places_of
 
 NAME = "torch_card-1.0-py3-none-any.whl"
 METADATA = "Metadata-Version: 2.1\nName: torch-card\nVersion: 1.0\n"
@@ -92,8 +93,9 @@ WHEELS: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "long list of contents": (
         lambda folder: _patched(_zip(folder), b"PK\x05\x06", 12, struct.pack("<I", 1 << 30)),
-        "list of contents is larger",
+        "list of contents has more than 65,534 members or 32 MiB",
     ),
+    "many members": (lambda folder: _zip(folder, *((f"torch_card/{i}", b"") for i in range(65_535))), "65,534 members"),
     "no zip": (lambda folder: _written(folder, b"hello"), "no whole zip file"),
     "no object": (lambda folder: _zip(folder, ("torch_card/_C.so", b"\x7fELF" + bytes(9000))), "no shared object"),
     "many entry points": (lambda folder: _entries(folder, "".join(f"c{i} = x{i}\n" for i in range(99))), "too many"),
@@ -119,7 +121,9 @@ def test_one_error_and_soon(tmp_path: Path, name: str) -> None:
             read_plugin(path, None, ())
         assert str(path) in str(refused.value)
     else:
-        assert read_plugin(path, None, ()).used.unparsed == ["torch_card/x.py"]
+        plugin = read_plugin(path, None, ())
+        assert places_of(plugin, {"torch.x": {"torch_card/x.py"}}) == {}
+        assert plugin.used.unparsed == {"torch_card/x.py"}
     assert time.monotonic() - began < 10
     assert sorted(tmp_path.iterdir()) in ([path], [])
 

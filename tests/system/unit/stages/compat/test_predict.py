@@ -86,7 +86,7 @@ def test_nothing_is_missing_on_the_torch_that_it_was_made_for(
 ) -> None:
     found = _predicted(tmp_path, torches, {**objects, **SOURCES}, on=0)
     assert (found.forecast, found.findings) == (Forecast.NO_BREAK, ())
-    assert found.why == "checked 3 symbols, 5 names, 3 overloads"
+    assert found.why == "checked 3 symbols, 6 names, 3 overloads"
 
 
 def test_all_that_a_plugin_needs_is_listed_whether_it_is_missing_or_not(
@@ -96,7 +96,8 @@ def test_all_that_a_plugin_needs_is_listed_whether_it_is_missing_or_not(
     plugin = read_plugin(write_wheel(tmp_path, "torch_card", "1.0", {**objects, **SOURCES}), "card", operators)
     needs = needs_of(plugin, torches[1], torches)
     assert needs.symbols == ("at::moved(int)", "c10::kept()", "c10::report(char const*)")
-    assert needs.names == ("torch.Tensor", "torch.late", "torch.lazy", "torch.lazy.made", "torch.utils.gone.helper")
+    names = "torch.Tensor torch.late torch.lazy torch.lazy.made torch.utils.gone torch.utils.gone.helper"
+    assert " ".join(needs.names) == names
     assert needs.operators == ("add.Tensor", "full.names", "mul.Tensor")
     # What only the other torch has is not known without it.
     assert needs_of(plugin, torches[1], torches[1:]).symbols == ("c10::kept()",)
@@ -163,21 +164,28 @@ def test_the_dynamic_loader_misses_the_same_symbols(
 def test_names_that_are_gone_are_named_with_their_place(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
     found = _predicted(tmp_path, torches, SOURCES, requires=MADE_FOR)
     (gone,) = [finding for finding in found.findings if finding.kind is FindingKind.NAME]
-    assert (gone.name, gone.needed_by) == ("torch.utils.gone.helper", ("torch_card/__init__.py:1",))
+    assert (gone.name, gone.needed_by) == ("torch.utils.gone", ("torch_card/__init__.py:1",))
 
 
 def test_overloads_that_are_gone_or_changed(
     tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
 ) -> None:
+    # A kernel of one C++ signature asks PyTorch for the schema of it; a boxed one is registered for every schema.
     registers = "namespace torch { struct Library { void _impl(int) &; }; }\n"
     registers += 'char const* names[] = {"add.Tensor", "mul.Tensor", "full.names"};\n'
-    registers += "void use(torch::Library& library) { library._impl(1); }\n"
-    object_ = compile_object(registers, tmp_path / "r.so")
+    boxed = f"{registers}void use(torch::Library& library) {{ library._impl(1); }}\n"
+    unboxed = registers + "namespace c10::detail::infer_schema { int make_function_schema(int); }\n"
+    unboxed += "void use(torch::Library& l) { l._impl(c10::detail::infer_schema::make_function_schema(1)); }\n"
+    object_ = compile_object(boxed, tmp_path / "b.so")
+    found = _predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
+    assert _names(found, FindingKind.SCHEMA) == []
+    object_ = compile_object(unboxed, tmp_path / "r.so")
     found = _predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
     assert _names(found, FindingKind.OPERATOR) == ["aten::full.names"]
     (changed,) = _names(found, FindingKind.SCHEMA)
-    assert changed.startswith(
-        "aten::add.Tensor: (Tensor, Tensor, *, Scalar) -> Tensor is now (Tensor, Tensor, *, Scalar,"
+    assert (
+        changed
+        == "aten::add.Tensor: (Tensor, Tensor, Scalar) -> Tensor is now (Tensor, Tensor, Scalar, bool) -> Tensor"
     )
     assert any("1 overloads that its objects name are gone" in note for note in found.notes)
 
@@ -198,6 +206,15 @@ CONDITIONAL = (
     f"def load():\n    if OLD:\n        pass\n    elif NEW:\n        return None\n    {GONE}\n",
     f"def load():\n    try:\n        from torch.new import helper\n    except ImportError:\n        pass\n"
     f"    else:\n        return helper\n    {GONE}\n",
+    "from __future__ import annotations\nimport torch\ndef load(x: torch.utils.old) -> torch.utils.old:\n    pass\n",
+    "import torch\ndef load(x):\n    y: torch.utils.old = x\n",
+    "from torch import utils\ndef load(utils):\n    return utils.old\n",
+    "try:\n    from torch import utils\nexcept ImportError:\n    from card import utils\nx = utils.old\n",
+    "from card import torch\nx = torch.utils.old\n",
+    "import sys\nsys.modules['torch.utils.gone'] = sys\nfrom torch.utils.gone import helper\n",
+    "import torch\nsetattr(torch.utils, 'old', print)\nfrom torch.utils import old\n",
+    '"""\nfrom torch.utils.gone import helper\n"""\n',
+    f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {GONE}\n",
     f"match VERSION:\n    case (2, 13):\n        {GONE}\n",
     "import torch\nx = [torch.ops.aten.full.names] if OLD else []\n",
     "import torch\nx = OLD and torch.ops.aten.full.names\n",
@@ -207,6 +224,13 @@ CONDITIONAL = (
 CERTAIN = (
     "import torch\nx = torch.utils.gone.helper\n",
     "import torch\ndef load():\n    return [torch.utils.old(1) for x in y]\n",
+    "import torch.utils as u\nx = u.old\n",
+    "import torch as t\nx = t.utils.old\n",
+    "from torch import (\n    Tensor,  # a comment\n    utils as u,\n)\nx = u.old()\n",
+    "from torch import Tensor, \\\n    utils\nx = utils.old\n",
+    "import os, torch.utils.gone as g\n",
+    "from torch.utils.gone import *\n",
+    "import torch\ndef load(x: torch.utils.old):\n    pass\n",
     f"if NEW:\n    pass\n{GONE}\n",
     f"def load():\n    if OLD:\n        raise RuntimeError\n    {GONE}\n",
     f"class Card:\n    def load(self):\n        with lock:\n            {GONE}\n",
@@ -225,6 +249,29 @@ def test_only_what_runs_on_every_torch_can_break(
     found = _predicted(tmp_path, torches, {"torch_card/__init__.py": source}, requires=MADE_FOR)
     assert (found.forecast is Forecast.BREAK) is breaks, found.why
     assert all(place.startswith("torch_card/__init__.py:") for item in found.findings for place in item.needed_by)
+
+
+def test_a_need_of_a_function_names_it_unless_the_name_is_needed_elsewhere(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
+) -> None:
+    within = "import torch\nclass Card:\n    def load(self):\n        return torch.utils.old\n"
+    found = _predicted(tmp_path, torches, {"torch_card/a.py": within}, requires=MADE_FOR)
+    assert [item.needed_by for item in found.findings] == [("torch_card/a.py:4 in load()",)]
+    assert found.why == "Python: 1 of 1 names gone, only where functions are called"
+    both = {"torch_card/a.py": within, "torch_card/b.py": "import torch\nx = torch.utils.old\n"}
+    found = _predicted(tmp_path, torches, both, requires=MADE_FOR)
+    assert [item.needed_by for item in found.findings] == [("torch_card/b.py:2",)]
+    assert found.why == "Python: 1 of 1 names gone"
+
+
+def test_a_module_that_replaces_itself_may_have_every_word_in_it(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
+) -> None:
+    itself = "import sys\nclass Utils:\n    old = 1\nsys.modules[__name__] = Utils()\n"
+    new = read_torch(torch_wheel(tmp_path, "new", "2.15.0", **{"torch/utils/__init__.py": itself}))
+    with closing(new.wheel):
+        source = {"torch_card/a.py": "import torch\nx = torch.utils.old\n"}
+        assert _predicted(tmp_path, (torches[0], new), source, requires=MADE_FOR).findings == ()
 
 
 def test_a_module_for_a_newer_python_may_bind_every_word_in_it(
@@ -285,6 +332,9 @@ def test_an_entry_point_that_leads_nowhere(tmp_path: Path, torches: tuple[TorchW
         entry_points="[torch.backends]\ncard = torch_card:load\n",
     )
     assert (fine.findings, fine.notes) == ((), ())
+    for file in ("torch_card/missing.pyc", "torch_card-1.0.data/purelib/torch_card/missing.py"):
+        found = _predicted(tmp_path, torches, {"torch_card/_C.txt": "", file: ""}, on=0, entry_points=entry)
+        assert (found.findings, found.notes) == ((), ()), file
 
 
 def test_a_wheel_for_another_python(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
@@ -292,6 +342,8 @@ def test_a_wheel_for_another_python(tmp_path: Path, torches: tuple[TorchWheel, T
     assert _names(found, FindingKind.PYTHON) == ["the wheel is for cp310, torch is for cp311"]
     assert _predicted(tmp_path, torches, {}, on=0, tag="py3-none-any").findings == ()
     assert _predicted(tmp_path, torches, {}, on=0, tag="cp310-abi3-manylinux_2_28_x86_64").findings == ()
+    newer = _predicted(tmp_path, torches, {}, on=0, tag="cp312-abi3-manylinux_2_28_x86_64")
+    assert _names(newer, FindingKind.PYTHON) == ["the wheel is for cp312, torch is for cp311"]
 
 
 def test_the_baseline_is_what_the_metadata_says(

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from ootci.model.build import StageName
 from ootci.model.cluster import Cluster
-from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Answer, Blocker, DeviceVerdict, Gate, GateRecord, VerdictName
 from ootci.model.words import many
@@ -62,8 +62,7 @@ def decide(
     asked = [name for name in asked if name not in overridden]
     silent = {name: why for name, why in silent.items() if name not in overridden}
     blocking = [item for item in blocking if item.device not in overridden]
-    references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
-    missing = next((name for name in references if name in silent and not only), None)
+    missing = None if only else silent_reference(registry, silent)
     results = [judged[name] for name in asked if name not in silent]
     answer = answer_of(len(asked), len(results), len(blocking), reference=missing is None)
     reason = _reason(results, blocking, silent, missing)
@@ -141,7 +140,7 @@ def _reason(
     results: Sequence[DeviceVerdict],
     blocking: Sequence[DeviceVerdict],
     silent: Mapping[str, str],
-    missing: str | None,
+    missing: Device | None,
 ) -> str:
     """The reason of the answer."""
     asked, without = len(results) + len(silent), named(silent)
@@ -178,7 +177,13 @@ def _notes(alone: Sequence[str], silent: Sequence[str], overridden: Sequence[str
     return "".join(f"; {note}" for note, names in notes.items() if names)
 
 
-def too_little(asked: int, silent: Mapping[str, str], missing: str | None) -> str | None:
+def silent_reference(registry: Sequence[RegisteredDevice], silent: Mapping[str, str]) -> Device | None:
+    """A reference device among those without a result, if there is one."""
+    devices = (item.device for item in registry)
+    return next((device for device in devices if device.tier is Tier.REFERENCE and device.name in silent), None)
+
+
+def too_little(asked: int, silent: Mapping[str, str], missing: Device | None) -> str | None:
     """Why the answer is cannot_say; None where the reference and at least half of the devices have a result.
 
     Args:
@@ -188,7 +193,7 @@ def too_little(asked: int, silent: Mapping[str, str], missing: str | None) -> st
 
     """
     if missing is not None:
-        return f"the reference device {missing} has no result on this PyTorch: {silent[missing]}"
+        return f"the reference device {missing.display_name} has no result on this PyTorch: {silent[missing.name]}"
     results = asked - len(silent)
     if _are_enough(results, asked):
         return None

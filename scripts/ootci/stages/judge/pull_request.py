@@ -11,7 +11,7 @@ from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
 from ootci.model.build import StageName
-from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.device import Device, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
 from ootci.model.relay import Conclusion, concluded_of_change
@@ -19,7 +19,7 @@ from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 from ootci.model.words import many
 
-from .gate import answer_of, named, too_little
+from .gate import answer_of, named, silent_reference, too_little
 from .night import Judged
 from .timeline import Known
 from .witnesses import Witnesses
@@ -74,8 +74,7 @@ def judge_pull_request(
     asked = [item for item in asked if item.device not in overridden]
     blocking = [item for item in asked if _blocks(item, alone=bool(only))]
     silent = {item.device: item.reason for item in asked if _is_silent(item, alone=bool(only))}
-    references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
-    missing = next((name for name in references if name in silent), None)
+    missing = silent_reference(registry, silent)
     # Only gating devices block: a pull request in which none takes part may be merged.
     no_gating = not any(item.gates for item in effects)
     answer = answer_of(len(asked), len(asked) - len(silent), len(blocking), reference=missing is None)
@@ -116,7 +115,7 @@ def _reason(
     asked: Sequence[Effect],
     blocking: Sequence[Effect],
     silent: Mapping[str, str],
-    missing: str | None,
+    missing: Device | None,
 ) -> str:
     if not effects:
         return "no device is tested on it"

@@ -208,7 +208,7 @@ def test_without_the_reference_nothing_is_known_of_a_pull_request(ootci: Tool, f
     code, out, _ = _ask(ootci, folder)
     assert (code, out.splitlines()[0]) == (
         3,
-        "may one merge: cannot say (the reference device dev has no result on this PyTorch: no report)",
+        "may one merge: cannot say (the reference device A device has no result on this PyTorch: no report)",
     )
 
 

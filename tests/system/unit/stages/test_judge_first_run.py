@@ -45,7 +45,7 @@ def _alone(*names: str, event: str = "local", left: tuple[str, ...] = ()) -> Pla
         ),
         (
             "workflow_dispatch",
-            "the reference device ref has no result on this PyTorch: no nightly has run it yet",
+            "the reference device Ref has no result on this PyTorch: no nightly has run it yet",
         ),
     ],
 )

@@ -146,7 +146,7 @@ def test_without_the_reference_nobody_can_say(tmp_path: Path) -> None:
     records = _night(1, {"ref": run(1, "ref", stages={"check": "failed"}), "two": _broken(1, "two")})
     gate = _judge(tmp_path, *_night(0), *records).gate
     assert (gate.answer, gate.blocking) == ("cannot_say", ("two",))
-    assert gate.reason == "the reference device ref has no result on this PyTorch: check: check failed"
+    assert gate.reason == "the reference device Ref has no result on this PyTorch: check: check failed"
 
 
 def test_an_old_release_never_says_yes(tmp_path: Path) -> None:
@@ -231,5 +231,5 @@ def test_a_run_of_one_device_by_hand_takes_nothing_back_that_the_nightly_of_the_
     assert (later.answer, later.blocking) == ("cannot_say", ())
     assert (
         later.reason
-        == "the reference device ref has no result on this PyTorch: not in the newest nightly, last in night001"
+        == "the reference device Ref has no result on this PyTorch: not in the newest nightly, last in night001"
     )

@@ -13,7 +13,7 @@ from ootci.history.ever_failed import FAILED, PASSES
 from ootci.model.device import BadRange, bad_range
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
+from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, VerdictName, Verdicts
 from ootci.model.words import many
 
 from .links import nightly_path
@@ -166,8 +166,10 @@ class NightGrid:
         """The nights of a device; ``pages`` are from the top, by nightly.
 
         A nightly that did not concern it leaves a gap; nights within its ``bad_ranges`` keep their verdict and are
-        hatched.
+        hatched. A device without a past has empty columns.
         """
+        if not device.history:
+            return NightsOf(self.width, (), "never ran" if device.verdict is VerdictName.NEVER_RAN else in_words(()))
         by_id = {night.plan_id: night for night in device.history}
         known = [by_id[plan_id] for plan_id in self.columns if plan_id in by_id]
         cells = tuple(

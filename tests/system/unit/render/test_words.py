@@ -10,7 +10,7 @@ from unit.samples import night
 
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
-from ootci.stages.render.nights import broken_streaks, in_words, night_grid, with_marks
+from ootci.stages.render.nights import NightsOf, broken_streaks, in_words, night_grid, with_marks
 from ootci.stages.render.words import day, moment
 
 
@@ -40,6 +40,8 @@ def test_columns_of_a_grid_keep_weeks_apart_and_name_them_and_the_versions_of_to
     assert [cell.look for cell in row.cells] == ["ok", "silent", *["gap"] * 7]
     assert row.cells[1].words == "Mon 9 Nov 2026: INFRA · torch 2.14.1"
     assert [cell.href for cell in row.cells[:2]] == [None, "n/1/index.html"]
+    never = DeviceVerdict(device="x", verdict=VerdictName.NEVER_RAN, reason="r")
+    assert grid.row(never, {}) == NightsOf(grid.width, (), "never ran")
 
 
 def test_nights_on_which_many_devices_broke_are_marked_and_silence_ends_no_break() -> None:

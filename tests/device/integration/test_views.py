@@ -162,7 +162,7 @@ def test_write_to_overlapping_view_is_refused(device: torch.device) -> None:
 
 
 def test_views_in_inference_mode(device: torch.device) -> None:
-    """Views taken in inference mode, and views of its tensors taken after it, have the right elements."""
+    """Views made in inference mode, and later views of its tensors, have the right elements."""
     for name, view in VIEWS.items():
         outside = numbers(4, 6, 2, dtype=view.dtype)
         there = put(outside, device)

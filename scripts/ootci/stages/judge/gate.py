@@ -69,10 +69,12 @@ def decide(
     doubt = "no nightly has run yet" if planned_at is None else doubt
     if said := doubt or _other_torch(results, torch):
         answer, reason = "cannot_say", said
-    silent_here = [name for name in gating if name not in alone]
+    called = {item.device.name: item.device.display_name for item in registry}
+    here = () if only else [called.get(name, name) for name in alone]
+    not_here = [called[name] for name in gating if name not in alone]
     return Gate(
         answer=answer,
-        reason=reason + _notes(() if only else alone, silent_here, sorted(overridden), predicted),
+        reason=reason + _notes(here, not_here, sorted(overridden), predicted),
         blocking=tuple(item.device for item in blocking),
         blockers=_blockers(registry, blocking, clusters),
         without_result=silent,

@@ -41,7 +41,7 @@ def _alone(*names: str, event: str = "local", left: tuple[str, ...] = ()) -> Pla
         (
             "local",
             "no gating device is asked, so nothing speaks for merging"
-            "; this run on one machine tested only mine, not ref",
+            "; this run on one machine tested only Mine, not Ref",
         ),
         (
             "workflow_dispatch",
@@ -60,6 +60,6 @@ def test_a_gating_device_that_takes_part_on_a_laptop_is_asked_alone(tmp_path: Pa
     planned = _alone("mine", left=("ref",))
     good = judged(tmp_path / "good", planned, run(0, "mine"), registry=registry).gate
     assert (good.answer, good.alone) == ("yes", ("mine",))
-    assert good.reason.endswith("; this run on one machine tested only mine, not ref")
+    assert good.reason.endswith("; this run on one machine tested only Mine, not Ref")
     bad = judged(tmp_path / "bad", planned, run(0, "mine", smoke={"one": "failed"}), registry=registry).gate
     assert (bad.answer, bad.blocking) == ("no", ("mine",))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ootci.adapters.github_issues import GithubPulls
+from ootci.adapters.github_pulls import GithubPulls
 from ootci.adapters.github_rest import GithubRest
 from ootci.cli.home import decided, named_repository, required_repository, token_to_write
 from ootci.cli.options import folder_options, format_option, output_folder_option, path_option

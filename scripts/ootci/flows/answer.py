@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ootci.adapters.github_artifacts import ArtifactProblem, Limits, artifact_file, artifacts
-from ootci.adapters.github_issues import GithubPulls, Pull
+from ootci.adapters.github_pulls import GithubPulls, Pull
 from ootci.adapters.github_rest import GithubRest
 from ootci.errors import InputError, OotciError
 from ootci.flows.context import Folders

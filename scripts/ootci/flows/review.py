@@ -12,14 +12,14 @@ from ootci.errors import BadOption
 from ootci.flows.check import checked
 from ootci.flows.context import clock
 from ootci.history.store import History
-from ootci.model.device import Cadence, Device, Plugin, RegisteredDevice, variants_of
+from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun, Trigger
 from ootci.model.record import read
 from ootci.model.review import CheckResult, FileReview, Problem, Review
 from ootci.model.run import Run
 from ootci.stages import render
 from ootci.stages.judge import judge
-from ootci.stages.onboard.checks import HOSTED
+from ootci.stages.onboard.dry_run import dry_run
 from ootci.stages.onboard.online import PATIENCE_SECONDS
 from ootci.stages.onboard.proposal import Proposed, proposed_devices
 from ootci.stages.plan import plan
@@ -70,34 +70,9 @@ def _here(results: tuple[CheckResult, ...], folder: Path) -> tuple[CheckResult, 
 
 
 def _dry_run(item: RegisteredDevice) -> tuple[str, ...]:
-    """What a nightly would run where."""
     device = item.device
     made = plan((item,), chosen=(device.name,), torch=None, now=clock(), trigger=Trigger(event="local"))
-    run = made.run_of(device.name)
-    request = run.torch
-    torch = f"torch {request.version} ({request.channel.value})" if request.version else "no torch"
-    why = request.unavailable_reason or request.fallback_reason
-    suites = ", ".join(suite.name + ("" if suite.required else " (advisory)") for suite in run.suites)
-    lines = [
-        f"{torch}; wanted is {request.wanted}" + (f": {why}" if why else ""),
-        f"the plugin {_source(device.plugin)}",
-        _place(device),
-        f"the suites {suites}, within {device.limits.suite_minutes} minutes each",
-    ]
-    if device.python is not None:
-        lines.append(f"on Python {device.python}")
-    if device.torch.also:
-        lines.append(f"on Sundays (UTC) on torch {' and '.join(other.value for other in device.torch.also)}, too")
-    for variant in variants_of(device):
-        python = f", Python {variant.python}" if variant.python else ""
-        lines.append(f"beside it the variant {variant.name}: {_place(variant)}{python}")
-    if device.external is not None:
-        lines = [f"nothing: what was reported elsewhere is imported from {device.external.run}"]
-    if device.paused is not None:
-        lines.insert(0, f"nothing for the time being, because it is paused: {device.paused.reason}")
-    elif device.cadence is Cadence.WEEKLY:
-        lines.insert(0, "only on Sundays (UTC), because its cadence is weekly")
-    return tuple(line[:2000] for line in lines)
+    return tuple(line[:2000] for line in dry_run(device, made))
 
 
 def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | None, history: Path) -> None:
@@ -130,20 +105,3 @@ def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | Non
 def _render(item: RegisteredDevice, history: History, output: Path, now: datetime) -> None:
     registry = (item,)
     render.render(registry, history, judge(registry, history, now), output, preview_of=item.path.name)
-
-
-def _source(plugin: Plugin) -> str:
-    if plugin.git is not None:
-        return f"{plugin.distribution}, built from {plugin.git.ref} of {plugin.git.url}"
-    if plugin.path is not None:
-        return f"{plugin.distribution}, built from {plugin.path}"
-    return f"{plugin.package}, from {plugin.index_url or 'the package index'}"
-
-
-def _place(device: Device) -> str:
-    runner, limits = device.runner, device.limits
-    hosted = len(runner.labels) == 1 and HOSTED.fullmatch(runner.labels[0]) is not None
-    where = "GitHub's own machine" if hosted else "a machine that has to be registered with the labels"
-    jobs = f"{runner.shares} jobs" if runner.shares > 1 else "1 job"
-    inside = f", in the container {runner.container.image}" if runner.container else ""
-    return f"{jobs} on {where} {', '.join(runner.labels)}{inside}, at most {limits.job_minutes} minutes"

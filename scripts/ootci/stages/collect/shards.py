@@ -53,9 +53,10 @@ def _joined(paths: Mapping[Shard, Path], silent: list[Shard]) -> EventLog:
     started: dict[Shard, dict[str, datetime | None]] = {}
     ended: dict[Shard, dict[str, StageEnd]] = {}
     for shard, path in paths.items():
-        joined.started, joined.ended = started[shard], ended[shard] = {}, {}
         joined.add(path)
-    joined.started, joined.ended = {}, {}
+        # Every share has times of its own for the same stages.
+        started[shard], ended[shard] = joined.started, joined.ended
+        joined.started, joined.ended = {}, {}
     for name in dict.fromkeys(name for found in started.values() for name in found):
         starts = [time for found in started.values() if (time := found.get(name)) is not None]
         joined.started[name] = min(starts, default=None)

@@ -5,7 +5,7 @@ Nights are judged in order, each with what was known by then, so that a verdict 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ootci.history.clusters import Failing
@@ -16,14 +16,14 @@ from ootci.history.nights import streak_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
 from ootci.model.cluster import Streak
-from ootci.model.device import Cadence, Device, RegisteredDevice, on_other_torches
+from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
-from ootci.model.torch_build import minor_version
-from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, OtherTorchVerdict, VerdictName, Verdicts
+from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .clusters import CLUSTERS, kept, named_by_cluster, newest_clusters, sentence, since
 from .gate import decide, gate_record
-from .night import Judged, required_counts
+from .night import required_counts
+from .other_torches import on_torches
 from .predicted import predicted
 from .timeline import Timeline, today
 from .witnesses import Witnesses
@@ -221,48 +221,3 @@ def _verdict_since(
         return row[0].date
     # No night was NO_DATA, but the verdict is: the newest night became too old.
     return nights[-1].date + device.cadence.stale_after if verdict is VerdictName.NO_DATA and nights else None
-
-
-def on_torches(
-    device: Device, plans: Sequence[Plan], history: History, witnesses: Witnesses, now: datetime
-) -> Iterator[OtherTorchVerdict]:
-    """The verdict of a device on each torch of its `torch.also`; ``plans`` are oldest first."""
-    if not device.torch.also:
-        return
-    versions = {(plan.id, run.device): run.torch.version for plan in plans for run in plan.also}
-    timelines: list[tuple[Timeline, Judged]] = []
-    for other in on_other_torches(device):
-        runs = history.stored_runs(other.name)
-        timeline = Timeline(other.name, other.bad_ranges)
-        timeline.go_on(plans, runs, witnesses)
-        timelines.append((timeline, today(other, timeline, runs, now)))
-    # The newest release becomes the previous one, so a version's nights are in both.
-    nights = [
-        (minor_version(versions.get((night.plan_id, timeline.device))), night)
-        for timeline, _ in timelines
-        for night in timeline.nights
-    ]
-    for timeline, judged in timelines:
-        version = versions.get((timeline.nights[-1].plan_id, timeline.device)) if timeline.nights else None
-        yield OtherTorchVerdict(
-            device=device.name,
-            run_as=timeline.device,
-            torch=version,
-            verdict=judged.verdict,
-            reason=judged.reason,
-            since=_since(judged.verdict, [night for minor, night in nights if minor == minor_version(version)]),
-            broke_at=judged.broke_at,
-            run_id=timeline.run.head.id if timeline.run else None,
-        )
-
-
-def _since(verdict: VerdictName, nights: Sequence[Night]) -> datetime | None:
-    """The first of the newest nights that were as expected, or broken, as this verdict is; others tell nothing."""
-    alike = next((kind for kind in (AS_EXPECTED, BROKEN) if verdict in kind), None)
-    first = None
-    for night in sorted(nights, key=lambda night: night.date, reverse=True):
-        if alike is None or night.verdict in (AS_EXPECTED | BROKEN) - alike:
-            break
-        if night.verdict in alike:
-            first = night.date
-    return first

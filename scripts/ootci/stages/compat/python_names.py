@@ -18,13 +18,14 @@ _PYTHON = re.compile(r"(/__init__)?\.pyi?$")
 _STUB = re.compile(r"^(?:    )?(?:async )?(?:def|class) (\w+)|^(?:    )?(\w+) *[:=]", re.MULTILINE)
 _DEFINITION = re.compile(r"^(?:class |def |async def |(?=\w+ *(?:=|: ?[\w\[\]., |]+=)))(\w+)", re.MULTILINE)
 _FROM = re.compile(
-    r"^[ \t]*from[ \t]+(torch[\w.]*)[ \t]+import\b(?:[ \t]*(\([^)]*\))|((?:[^\n\\]|\\\n)*))", re.MULTILINE
+    r"^[ \t]*from[ \t]+(torch[\w.]*)[ \t]+import\b(?:[ \t]*(\((?:[^()#]|#[^\n]*\n)*\))|((?:[^\n\\]|\\\n)*))",
+    re.MULTILINE,
 )
-_IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]*\btorch\b[^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+(?=\w)([^\n]*\btorch\b[^\n]*)", re.MULTILINE)
 _NAMED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
 _COMMENT = re.compile(r"#.*")
 _OVERLOAD = re.compile(r"\baten\s*\.\s*(\w+)\s*\.\s*(\w+)")
-_REACHED = r"(?<![\w.])({})((?:\.[A-Za-z_]\w*)+)([ \t]*=(?!=))?"
+_REACHED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)([ \t]*=(?!=))?")
 _SETS = re.compile(r"\bsetattr\(\s*(torch[\w.]*)\s*,\s*[\"'](\w+)|\bsys\.modules\[[\"'](torch[\w.]*)()[\"']\]\s*=(?!=)")
 _MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
 _REPLACES_ITSELF = re.compile(rb"\bsys\.modules\[__name__\]")
@@ -80,8 +81,10 @@ def collect(source: bytes, file: str, used: Used) -> None:
             if f"{name}.".startswith("torch."):
                 names.add(name)
                 aliases[alias or "torch"] = name if alias else "torch"
-    roots = "|".join(map(re.escape, aliases))
-    for root, attributes, sets in set(re.findall(_REACHED.format(roots), text)):
+    # One pattern for all names: time must not grow with how many aliases a hostile source has.
+    for root, attributes, sets in set(_REACHED.findall(text)):
+        if root not in aliases:
+            continue
         names.add(f"{aliases[root]}{attributes}")
         if sets:
             used.assigned.add(f"{aliases[root]}{attributes}")

@@ -101,8 +101,18 @@ WHEELS: dict[str, tuple[Callable[[Path], Path], str]] = {
     "many entry points": (lambda folder: _entries(folder, "".join(f"c{i} = x{i}\n" for i in range(99))), "too many"),
     "a long entry point": (lambda folder: _entries(folder, f"c = {'x' * 9000}\n"), "too long"),
     "a pipe": (lambda folder: folder / "absent" / NAME, "cannot be read"),
-    "deep source": (lambda folder: _zip(folder, ("torch_card/x.py", b"import torch.x\n" + b"(" * 100_000)), ""),
+    "deep source": (lambda folder: _source(folder, b""), ""),
+    "many names of torch": (
+        lambda folder: _source(folder, b"".join(b"from torch import a%d\nother.thing\n" % i for i in range(30_000))),
+        "",
+    ),
+    "long spaces": (lambda folder: _source(folder, (b"import" + b" " * 1000 + b"\n") * 4000), ""),
+    "lists without an end": (lambda folder: _source(folder, b"from torch import (\n" * 100_000), ""),
 }
+
+
+def _source(folder: Path, content: bytes) -> Path:
+    return _zip(folder, ("torch_card/x.py", b"import torch.x\n" + content + b"(" * 100_000))
 
 
 def _written(folder: Path, content: bytes) -> Path:

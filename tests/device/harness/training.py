@@ -113,7 +113,8 @@ def _autocast(kind: str, lower: torch.dtype | None) -> AbstractContextManager[An
         contexts.enter_context(torch.autocast(kind, dtype=lower))
         if kind == CONTROL:
             # oneDNN's recurrent layers need a processor with bfloat16.
-            contexts.enter_context(torch.backends.mkldnn.flags(enabled=False))
+            contexts.callback(setattr, torch.backends.mkldnn, "enabled", torch.backends.mkldnn.enabled)
+            torch.backends.mkldnn.enabled = False  # mkldnn.flags() sets TF32, too, and warns of it
     return contexts
 
 

@@ -113,8 +113,8 @@ def _autocast(kind: str, lower: torch.dtype | None) -> AbstractContextManager[An
         contexts.enter_context(torch.autocast(kind, dtype=lower))
         if kind == CONTROL:
             # oneDNN's recurrent layers need a processor with bfloat16.
-            contexts.callback(setattr, torch.backends.mkldnn, "enabled", torch.backends.mkldnn.enabled)
-            torch.backends.mkldnn.enabled = False  # mkldnn.flags() sets TF32, too, and warns of it
+            # flags() would set TF32, too, and warn of it.
+            contexts.callback(torch.backends.mkldnn.set_flags, torch.backends.mkldnn.set_flags(False)[0])
     return contexts
 
 

@@ -147,7 +147,7 @@ def _reason(
     """The reason of the answer."""
     asked, without = len(results) + len(silent), named(silent)
     if not asked:
-        return "no gating device is asked, so nothing speaks for merging"
+        return "no device that gates merges was asked"
     if said := too_little(asked, silent, missing):
         return said
     if blocking:

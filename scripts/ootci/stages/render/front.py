@@ -12,12 +12,13 @@ from ootci.model.compat import DevicePrediction
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Gate, VerdictName, Verdicts
+from ootci.model.words import many
 
 from .card import bisect_command, pytorch_issue
 from .facts import TorchView, torch_view
 from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
 from .publish import File
-from .status import GATE, VERDICTS, VerdictStatus, urgency, verdict_of_each
+from .status import GATE, VERDICTS, Status, VerdictStatus, urgency, verdict_of_each
 from .text import one_line
 from .words import day
 
@@ -101,7 +102,7 @@ def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clu
     return maker.show(
         "index.html",
         "front.html",
-        gate=GATE[maker.verdicts.gate.answer],
+        headline=headline(maker.verdicts.gate, rows),
         blocked=blocked_by(maker.verdicts.gate, rows),
         clusters=clusters,
         shown_clusters=SHOWN_CLUSTERS,
@@ -113,6 +114,20 @@ def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clu
         groups=groups_of(rows),
         fallbacks=fallbacks(rows),
     )
+
+
+def headline(gate: Gate, rows: Sequence[DeviceRow]) -> Status:
+    """The heading: whether one may merge, or, where no device gates, the result of the devices."""
+    if not rows or any(row.device.gates for row in rows):
+        return GATE[gate.answer]
+    worst = min(rows, key=lambda row: urgency(None, row.verdict.verdict))
+    tone, glyph = worst.status.tone, worst.status.glyph
+    if len(rows) > 1:
+        as_expected = sum(row.verdict.verdict in AS_EXPECTED and not row.verdict.is_fallback for row in rows)
+        return Status(f"{as_expected} of {many(len(rows), 'device')} as expected", tone, glyph)
+    word = worst.status.word if worst.status.word == "OK" else worst.status.word.lower()
+    on = f" on {worst.torch.version}" if worst.verdict.is_fallback and worst.torch and worst.torch.version else ""
+    return Status(f"{one_line(worst.device.display_name, 60)}: {word}{on}", tone, glyph)
 
 
 @dataclass(frozen=True)

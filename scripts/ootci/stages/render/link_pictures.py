@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ootci.model.verdict import Verdicts
 from ootci.resources import dashboard_folder
 
-from .front import DeviceRow, Group
+from .front import DeviceRow, Group, headline
 from .publish import File
 from .status import GATE
 from .text import one_line
@@ -37,10 +37,11 @@ def link_pictures(verdicts: Verdicts, rows: Sequence[DeviceRow], groups: Sequenc
     """The picture of the site, with the gate's answer and the devices in their groups, and one of each device."""
     night = f"Nightly of {short_day(verdicts.planned_at)}" if verdicts.planned_at else "Before the first nightly"
     made = _Maker(dashboard_folder(), night)
-    gate = GATE[verdicts.gate.answer]
+    head = headline(verdicts.gate, rows)
+    heading = GATE[verdicts.gate.answer].word if _DRAWN.search(head.word) else head.word
     bars = [(group.look, len(group.rows)) for group in groups]
     said = " · ".join(f"{len(group.rows)} {group.title.lower()}" for group in groups)
-    yield picture_path(None), made.picture(f"{len(rows)} devices", gate.word, gate.tone, said, bars)
+    yield picture_path(None), made.picture(f"{len(rows)} devices", heading, head.tone, said, bars)
     for row in rows:
         nights = [(cell.look, 1) for cell in row.nights.cells]
         name = row.device.name if _DRAWN.search(row.device.display_name) else row.device.display_name

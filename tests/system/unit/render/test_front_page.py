@@ -151,6 +151,20 @@ def test_the_answer_is_the_heading_and_its_reason_comes_next(front: Element, sam
     assert [link.attributes["href"] for link in why.find("a")] == ["d/borealis/index.html", "d/dune/index.html"]
 
 
+def test_where_no_device_gates_the_heading_says_what_became_of_them(tmp_path: Path) -> None:
+    for names, headings in ((["mine"], ["Mine: OK"]), (["mine", "other"], ["1 of 2 devices as expected"])):
+        registry, history = (
+            [device(name, tier="advisory") for name in names],
+            History(tmp_path / f"{len(names)}" / "data"),
+        )
+        history.append_plan(plan(0, names))
+        history.append_run(run(0, "mine"))
+        render(registry, history, judge(registry, history, night(0)), tmp_path / "site")
+        decision = read(tmp_path / "site" / "index.html").one("section", class_="decision")
+        assert [decision.one("h1").text.strip()] == headings
+        assert "No device that gates merges was asked" in decision.text
+
+
 def test_whom_the_answer_does_not_count_is_named_below_it(sampled: Sample, tmp_path: Path) -> None:
     update = {"without_result": {"cobalt": "no report"}, "overridden": {"ember": "known"}, "predicted": ("borealis",)}
     gate = sampled.verdicts.gate.model_copy(update=update)

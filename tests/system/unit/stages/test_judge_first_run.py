@@ -40,8 +40,7 @@ def _alone(*names: str, event: str = "local", left: tuple[str, ...] = ()) -> Pla
     [
         (
             "local",
-            "no gating device is asked, so nothing speaks for merging"
-            "; this run on one machine tested only Mine, not Ref",
+            "no device that gates merges was asked; this run on one machine tested only Mine, not Ref",
         ),
         (
             "workflow_dispatch",

@@ -124,12 +124,21 @@ def changes_between(
 
 
 def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Failure, ...]:
-    """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
+    """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before.
+
+    Those of a suite that was not run before are listed only where no other test is: they are no news.
+    """
     required = after.head.required_suites
     failing = [item for item in after.failures if not item.is_flaky and item.suite in required and item.id not in known]
     tests = before.tests if before is not None else after.tests
     old = _settled(before, (row for item in failing for row in tests.rows_of_id(item.id)))
-    return tuple(item for item in failing if old.get(item.id) not in FAILURES)
+    new = tuple(item for item in failing if old.get(item.id) not in FAILURES)
+    return tuple(item for item in new if was_run(before, item.suite)) or new
+
+
+def was_run(before: StoredRun | None, suite: str) -> bool:
+    """Whether a run included a suite, whatever its result; a run without a test included none."""
+    return before is not None and bool(before.rows()) and any(report.suite == suite for report in before.head.suites)
 
 
 def _outcomes(run: StoredRun, rows: Iterable[int]) -> dict[str, OutcomeName]:

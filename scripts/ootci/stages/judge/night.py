@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ootci.history.baseline import Baseline
-from ootci.history.difference import newly_failing
+from ootci.history.difference import newly_failing, was_run
 from ootci.history.excuses import Excuses
 from ootci.history.expectations import accepted_losses, expired_ids, refused
 from ootci.history.parity import class_of, classes_run
@@ -254,11 +254,11 @@ def _reported(run: StoredRun, suite: str) -> bool:
 
 
 def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) -> Judged | None:
-    count = len(newly_failing(before, run, failures.all_excused))
-    if before is None or count == 0:
+    new = newly_failing(before, run, failures.all_excused)
+    if before is None or not any(was_run(before, item.suite) for item in new):
         return None
     stage = _first_failing_stage(run.head, failures)
-    text = f"{many(count, 'test')} started failing{failures.note}"
+    text = f"{many(len(new), 'test')} started failing{failures.note}"
     return Judged(VerdictName.REGRESSED, text, stage)
 
 

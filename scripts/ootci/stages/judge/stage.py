@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ootci.history.clusters import Failing
-from ootci.history.difference import changes_between, newly_failing
+from ootci.history.difference import changes_between, newly_failing, was_run
 from ootci.history.expectations import outdated, review_declarations, review_known, review_unsupported
 from ootci.history.first_failures import failing_of
 from ootci.history.nights import streak_between
@@ -124,10 +124,12 @@ def _device(
     counts = required_counts(run)
     row = _row(nights, judged.verdict)
     broken_since = None if judged.verdict is VerdictName.PAUSED else _broken_since(timeline)
-    is_first = run is not None and not is_fallback and (before is None or not before.rows())
     changed = _since_the_run_before(timeline)
     failing = failing_of(timeline.reported, excuses)
     compared = run if not is_fallback else None
+    new = newly_failing(before, compared, excuses.all) if compared else ()
+    suites = {item.suite for item in new} or {report.suite for report in (compared.head.suites if compared else ())}
+    is_first = compared is not None and not any(was_run(before, suite) for suite in suites)
     lost = found.losses.ids
     differ = changes_between(before, compared, excuses.known, lost, excuses.unsettled) if compared else ()
     changes, streaks = since(differ, failing)
@@ -154,7 +156,7 @@ def _device(
         plugin_changed=changed.plugin_changed if changed else None,
         counts=counts,
         pass_rate=counts.pass_rate,
-        new_failures=len(newly_failing(before, compared, excuses.all)) if compared else 0,
+        new_failures=len(new),
         is_first=is_first,
         known=sum(item.suite in required and item.id in excuses.known for item in run.failures) if run else 0,
         known_failures=reviews,

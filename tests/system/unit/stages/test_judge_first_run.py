@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import device, plan, run
+from unit.samples import SUITES, device, plan, run
 from unit.stages.judging import judged
 
 from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, Trigger
+from ootci.model.run import Run
+from ootci.model.verdict import VerdictName
 
 
 def test_what_fails_on_a_first_run_is_no_news(tmp_path: Path) -> None:
@@ -22,6 +24,30 @@ def test_what_fails_on_a_first_run_is_no_news(tmp_path: Path) -> None:
     again = judged(tmp_path, plan(1), run(1, smoke=bad))
     assert (again.devices[0].is_first, again.devices[0].new_failures) == (False, 0)
     assert "first run" not in again.summary
+
+
+def _only(suite: str) -> tuple[Plan, Run]:
+    """A night on which one suite alone is asked for, and passes."""
+    planned, record = plan(0, suites=tuple(item for item in SUITES if item.name == suite)), run(0)
+    suites = tuple(item for item in record.suites if item.suite == suite)
+    outcomes = tuple(item for item in record.outcomes if item.suite == suite)
+    return planned, record.model_copy(update={"suites": suites, "outcomes": outcomes})
+
+
+def test_what_fails_on_the_first_run_of_a_suite_is_no_news(tmp_path: Path) -> None:
+    bad = {"two": "failed", "three": "failed"}
+    assert judged(tmp_path, *_only("smoke")).devices[0].verdict is VerdictName.OK
+    (added,) = judged(tmp_path, plan(1), run(1, integration=bad)).devices
+    assert (added.verdict, added.is_first, added.is_new, added.new_failures) == (VerdictName.FAILING, True, False, 2)
+    (worse,) = judged(tmp_path, plan(2), run(2, integration={**bad, "four": "failed"})).devices
+    assert (worse.verdict, worse.is_first, worse.new_failures) == (VerdictName.REGRESSED, False, 1)
+
+
+def test_the_first_failures_of_a_suite_hide_no_test_that_started_failing(tmp_path: Path) -> None:
+    judged(tmp_path, *_only("integration"))
+    both = run(1, smoke={"one": "failed"}, integration={"two": "failed"})
+    (found,) = judged(tmp_path, plan(1), both).devices
+    assert (found.is_first, found.new_failures) == (False, 1)
 
 
 def test_a_device_that_had_only_silent_nights_has_a_first_run_too(tmp_path: Path) -> None:

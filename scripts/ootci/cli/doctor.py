@@ -19,6 +19,7 @@ from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import show_table
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE
 from ootci.flows.context import Folders
+from ootci.resources import suites_folder
 
 MIN_FREE_GIB = 5.0
 GIB = 1 << 30
@@ -71,7 +72,9 @@ def _index() -> Finding:
     try:
         newest = torch_index.nightlies(url)[-1].version
     except (IndexProblem, requests.exceptions.RequestException) as problem:
-        return Finding("nightly index", "optional", f"{problem}; the newest release is tested instead, visibly")
+        return Finding(
+            "nightly index", "optional", f"{problem}; the newest release is tested instead, and the dashboard shows it"
+        )
     return Finding("nightly index", "found", f"newest torch {newest}")
 
 
@@ -85,6 +88,7 @@ def _findings(folders: Folders) -> list[Finding]:
         _program("make", "4", _debian("make")),
         _program("ccache", "4", f"makes repeated builds faster; {_debian('ccache')}", needed=False),
         _disk(folders),
+        Finding("suites", "found", str(suites_folder())),
         _index(),
     ]
 

@@ -98,8 +98,9 @@ def _lacks(run: Run) -> Iterator[Need]:
 
 def _key(item: Outcome, device: str) -> str:
     if item.is_failure:
-        name = signature_of(device, item.outcome, item.message, item.text, test_id=item.id)
-        return name.id if name else item.id
+        test = item.id.partition("[")[0]  # cases of one test with the same error are one finding
+        name = signature_of(device, item.outcome, item.message, item.text, test_id=test)
+        return name.id if name else test
     need = need_of(item.message or "")
     return need.name if need is not None and need.name in PROBED else normalise(_refused(item), device)
 

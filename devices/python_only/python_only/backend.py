@@ -25,6 +25,8 @@ GRADIENTS = True
 FORKS = True
 """Whether a forked process may use the device. Most drivers do not support this: they have threads and connections."""
 DIRECT = (
+    "_conj",
+    "_neg_view",
     "alias",
     "detach",
     "diagonal",
@@ -44,7 +46,9 @@ DIRECT = (
     "unfold",
     "unsqueeze",
 )
-"""Operators that PyTorch would otherwise compute with `as_strided`, which needs strides."""
+"""Operators that PyTorch would otherwise compute with `as_strided`, which needs strides, and those that mark a tensor as
+conjugate or negative: so marked, it is copied without end. Here the CPU's tensor has the mark.
+"""
 
 
 class Module:
@@ -119,6 +123,10 @@ class Kernels:
         """A view, or a copy if the CPU has no such view: PyTorch assumes that tensors of this device are contiguous."""
         return self._put(self._held(tensor).reshape(size))
 
+    def view_as_real(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A view, or a copy of a conjugate, of which the CPU has no such view."""
+        return self._put(torch.view_as_real(self._held(tensor).resolve_conj()))
+
     @staticmethod
     def as_strided(tensor: torch.Tensor, *_: Any) -> torch.Tensor:
         """Refuse: the tensors have no strides."""
@@ -161,6 +169,7 @@ def register() -> tuple[object, ...]:
     every.fallback(kernels.compute, "PrivateUse1")
     aten.impl("_copy_from", kernels.copy_from, "PrivateUse1")
     aten.impl("view", kernels.view, "PrivateUse1")
+    aten.impl("view_as_real", kernels.view_as_real, "PrivateUse1")
     aten.impl("as_strided", kernels.as_strided, "PrivateUse1")
     for name in DIRECT:
         packet, _, overload = name.partition(".")

@@ -49,12 +49,12 @@ MANY = (
 )
 
 
-def test_what_explains_most_tests_stands_first_and_a_refusal_counts_once() -> None:
+def test_errors_stand_first_then_what_explains_most_tests_and_a_refusal_counts_once() -> None:
     assert _told(_with(*MANY)) == [
-        (3, "no kernel for aten::add.out"),
         (2, "RuntimeError: the card is gone"),
-        (1, "torch.dev.synchronize is missing"),
         (1, "the process ended during this test: killed by SIGSEGV"),
+        (3, "no kernel for aten::add.out"),
+        (1, "torch.dev.synchronize is missing"),
     ]
 
 
@@ -112,13 +112,19 @@ def _rendered(record: Run, folder: Path) -> Element:
     return read(folder / "site" / "d" / "dev" / "index.html")
 
 
+def test_cases_of_one_test_that_fail_with_one_assertion_are_one_finding() -> None:
+    refused = "Failed: DID NOT RAISE RuntimeError"
+    assert _told(_with(*(_came(f"refused[{case}]", "failed", refused) for case in "abc"))) == [(3, refused)]
+
+
 def test_the_page_begins_with_them_and_leads_to_what_to_implement(tmp_path: Path) -> None:
     record = _lacking(_with(*MANY), "fork detection")
     page = _rendered(record, tmp_path)
     headings = [heading.text for heading in page.one("main").find("h2")]
     assert headings.index("What to fix first") < headings.index("Failures 3")
     items = [item.text for item in page.one("ol", class_="findings").find("li")]
-    assert items[0].startswith("3 unsupported no kernel for aten::add.out Whatever PyTorch computes with this operator")
+    assert items[0].startswith("2 failing RuntimeError: the card is gone")
+    assert items[2].startswith("3 unsupported no kernel for aten::add.out Whatever PyTorch computes with this operator")
     assert "such as integration/" in items[0]
     assert items[-1].startswith("missing the device does not have: fork detection torch.manual_seed asks")
     assert "such as" not in items[-1]

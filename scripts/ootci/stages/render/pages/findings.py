@@ -16,8 +16,8 @@ from ootci.model.run import Run
 from ..text import one_line
 from .published import Published
 
-LIMIT = 10
-"""Findings on a page; the lists of tests below have everything."""
+LIMIT = 6
+"""Errors and refusals, of each so many; the lists of tests below have everything."""
 WEAK = 0.1
 """The share of its tests that do not pass, from which on a device is weak."""
 _NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
@@ -52,8 +52,8 @@ class FindingsFile(Published):
     run_id: str | None
     """The run; null when nothing was reported."""
     findings: tuple[Finding, ...]
-    """What explains most tests first. A device of which less than a tenth of the tests does not pass has only what it
-    lacks."""
+    """Errors first, because they decide the verdict, then refusals; of each what explains most tests first. A device of
+    which less than a tenth of the tests does not pass has only what it lacks."""
 
 
 def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, ...]:
@@ -82,12 +82,14 @@ def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, .
             groups.setdefault(_key(item, run.device), []).append(item)
     lacks = [need for need in _lacks(run) if need.capability.value not in expected]
     missing = [_missing(need, groups.pop(need.name, [])) for need in lacks]
-    others = sorted(map(_finding, groups.values()), key=_rank)[:LIMIT] if is_weak else []
-    return tuple(sorted([*missing, *others], key=_rank))
+    others = sorted(map(_finding, groups.values()), key=_rank) if is_weak else []
+    errors = [item for item in others if not item.refused][:LIMIT]
+    refusals = [item for item in others if item.refused][:LIMIT]
+    return tuple(sorted([*missing, *errors, *refusals], key=_rank))
 
 
-def _rank(item: Finding) -> tuple[int, str]:
-    return -item.tests, item.first or item.text
+def _rank(item: Finding) -> tuple[bool, int, str]:
+    return item.refused, -item.tests, item.first or item.text
 
 
 def _lacks(run: Run) -> Iterator[Need]:

@@ -170,7 +170,7 @@ class AlertTexts:
         if len(new) > NAMED:
             sheet.add(f"- and {len(new) - NAMED:,} more")
         if registered := self._registry.get(item.device):
-            sheet.add(*to_paste(commands(registered, item.torch_request, failed=(one.id for one in new))), "")
+            sheet.add(*to_paste(commands(registered, item, (one.id for one in new))), "")
 
     def _recovering(self, sheet: Sheet, alert: Alert, good: int) -> None:
         stale = alert.condition is Condition.STALE

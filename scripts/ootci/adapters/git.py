@@ -115,12 +115,14 @@ def refs_of(url: str, *names: str) -> dict[str, str]:
     return _commits(listed, names)
 
 
-def commit_of(folder: Path) -> str | None:
-    """The commit checked out in a folder, with ``-dirty`` for uncommitted changes below it; None outside git."""
+def commit_of(folder: Path, *others: Path) -> str | None:
+    """The commit checked out in a folder, with ``-dirty`` for changes in it or in other paths that the commit does not
+    have; None outside git.
+    """
     head = ask(["git", "rev-parse", "HEAD"], cwd=folder)
     if head is None or head.exit_code != 0:
         return None
-    status = ask(["git", "status", "--porcelain", "--", "."], cwd=folder)
+    status = ask(["git", "status", "--porcelain", "--", ".", *map(str, others)], cwd=folder)
     dirty = status is None or status.exit_code != 0 or bool(status.out.strip())
     return head.out.strip() + ("-dirty" if dirty else "")
 

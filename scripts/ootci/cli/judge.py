@@ -26,7 +26,7 @@ from ootci.model.plan import Plan
 from ootci.model.pull_request import PullRequestGate
 from ootci.model.record import read, write
 from ootci.model.run import Run
-from ootci.model.verdict import Gate, VerdictName, Verdicts
+from ootci.model.verdict import DeviceVerdict, Gate, VerdictName, Verdicts
 from ootci.stages.judge import decide, expected_to_gate, judge, judge_pull_request
 from ootci.stages.render import nightly_answer, pull_request_answer, site_address, spoken
 
@@ -144,27 +144,35 @@ def gate(
             "a share is of one device's run", where="--shard", fix="give --pull-request and one --device with it"
         )
     folders, only = folders.among(only)
-    decision, verdicts = (
-        (_of_runs(folders, only, wanted, shard, run_id), {})
+    decision, tested = (
+        _of_runs(folders, only, wanted, shard, run_id)
         if pull_request
         else _of_nightly(folders, only, wanted, torch, cancelled=cancelled)
     )
+    verdicts = {name: item.verdict.value for name, item in tested.items() if isinstance(item, DeviceVerdict)}
     outputs = [f"answer={decision.answer}\n", *(f"verdict={verdicts.get(name, '')}\n" for name in only[:1])]
     append("".join(outputs), github_output)
     for name in sorted(set(wanted) - set(decision.overridden)):
         note(f"--override {name}: it has a result and does not block, so there is nothing to override")
     if summary is not None:
-        append(_text(decision, folders, address, markdown=True), summary)
-    show(decision, output_format, lambda markdown: _text(decision, folders, address, markdown=markdown))
+        append(_text(decision, tested, folders, address, markdown=True), summary)
+    show(decision, output_format, lambda markdown: _text(decision, tested, folders, address, markdown=markdown))
     sys.exit(EXIT_FINE if exit_zero else EXITS[decision.answer])
 
 
-def _text(decision: Gate | PullRequestGate, folders: Folders, address: str | None, *, markdown: bool) -> str:
+def _text(
+    decision: Gate | PullRequestGate,
+    tested: Mapping[str, DeviceVerdict | Run],
+    folders: Folders,
+    address: str | None,
+    *,
+    markdown: bool,
+) -> str:
     if markdown:
         address = site_address(address) if address else None
         if isinstance(decision, PullRequestGate):
-            return pull_request_answer(decision, folders.registry(), address)
-        return nightly_answer(decision, folders.registry(), address)
+            return pull_request_answer(decision, folders.registry(), tested, address)
+        return nightly_answer(decision, folders.registry(), tested, address)
     lines = _pull_request_lines(decision) if isinstance(decision, PullRequestGate) else _gate_lines(decision)
     return "\n".join([f"may one merge: {spoken(decision.answer)} ({one_line(decision.reason)})", *lines])
 
@@ -187,21 +195,21 @@ def _parsed(overrides: tuple[str, ...]) -> dict[str, str]:
     return parsed
 
 
-_SILENT = (VerdictName.NO_DATA.value, VerdictName.NEVER_RAN.value)
+_SILENT = (VerdictName.NO_DATA, VerdictName.NEVER_RAN)
 
 
 def _of_nightly(
     folders: Folders, only: tuple[str, ...], overrides: dict[str, str], torch: str | None, *, cancelled: bool
-) -> tuple[Gate, dict[str, str]]:
+) -> tuple[Gate, dict[str, DeviceVerdict]]:
     """The answer, and the verdict of each device."""
     for name in only:
         find_device(folders.registry(), name)
     verdicts = read(Verdicts, folders.workspace.verdicts)
-    gate, found = verdicts.gate, {item.device: item.verdict.value for item in verdicts.devices}
+    gate, found = verdicts.gate, {item.device: item for item in verdicts.devices}
     doubt = gate.doubt
     if doubt is None and verdicts.stale_at is not None and clock() > verdicts.stale_at:
         doubt = f"the newest nightly was to be followed by another before {verdicts.stale_at:%Y-%m-%d %H:%M} UTC"
-    if cancelled and only and all(found.get(name) in _SILENT for name in only):
+    if cancelled and only and all(name in found and found[name].verdict in _SILENT for name in only):
         doubt = "the device's job was cancelled, or ran out of time"
     if only or overrides or torch or doubt:
         gate = decide(
@@ -221,7 +229,8 @@ def _of_nightly(
 
 def _of_runs(
     folders: Folders, only: tuple[str, ...], overrides: dict[str, str], shard: str | None, run_id: int | None
-) -> PullRequestGate:
+) -> tuple[PullRequestGate, dict[str, Run]]:
+    """The answer, and the run of each device."""
     plan = read(Plan, folders.workspace.plan)
     for name in only:
         plan.run_of(name)  # an error where the plan has no such device
@@ -234,7 +243,7 @@ def _of_runs(
     # With a single device file its device counts, whatever its tier.
     one = folders.devices.is_file()
     history = History(folders.history)
-    return judge_pull_request(folders.registry(), plan, runs, history, overrides, only=only, any_tier=one)
+    return judge_pull_request(folders.registry(), plan, runs, history, overrides, only=only, any_tier=one), runs
 
 
 def _without_runner(run_id: int | None, plan: Plan, runs: Mapping[str, Run]) -> Sequence[Run]:

@@ -12,15 +12,13 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from ootci.model.build import PluginBuild
+from ootci.model.build import DIRTY, PluginBuild
 from ootci.model.cluster import Mark, Streak
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between, full_commit, short_range
 
 from .stored import StoredRun
-
-_DIRTY = "-dirty"
 
 
 @dataclass(frozen=True)
@@ -143,10 +141,10 @@ def _plugin_changed(before: Mark, after: Mark) -> bool | None:
     if before.plugin_sources and after.plugin_sources:
         return before.plugin_sources != after.plugin_sources
     if before.plugin_commit and after.plugin_commit:
-        commits = [mark.removesuffix(_DIRTY) for mark in (before.plugin_commit, after.plugin_commit)]
+        commits = [mark.removesuffix(DIRTY) for mark in (before.plugin_commit, after.plugin_commit)]
         if commits[0] != commits[1]:
             return True
-        return None if before.plugin_commit.endswith(_DIRTY) or after.plugin_commit.endswith(_DIRTY) else False
+        return None if before.plugin_commit.endswith(DIRTY) or after.plugin_commit.endswith(DIRTY) else False
     if before.plugin_version and after.plugin_version:
         # A published package is identified by its version.
         return before.plugin_version != after.plugin_version

@@ -31,6 +31,9 @@ class StageName(str, Enum):
     __str__ = str.__str__
 
 
+DIRTY = "-dirty"
+"""After a commit whose checkout had uncommitted changes of the plugin or, beside it, of the device file."""
+
 COMPILE_ERROR = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.+)")
 """An error of GCC or Clang."""
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from ootci.model.build import AnyStage
+from ootci.model.build import AnyStage, PluginBuild
 from ootci.model.cluster import Cause, Cluster, Streak
 from ootci.model.compat import Predicted
 from ootci.model.device import KnownFailure
@@ -190,8 +190,7 @@ class DeviceVerdict(Record):
     reason: str
     """One sentence that a maintainer understands."""
     verdict_since: Time | None = None
-    """The first of the unbroken row of nights with this verdict, or the moment at which the newest night became too
-    old. Null when neither is known."""
+    """The first night in a row with this verdict, or when the newest became too old; null when neither is known."""
     broken_since: Time | None = None
     """The first night of the broken streak that lasts, whatever verdicts it had: only a night as expected on the same
     channel ends one. Null when the device is not broken."""
@@ -209,6 +208,8 @@ class DeviceVerdict(Record):
     """The torch requested and the torch tested."""
     torch: TorchBuild | None = None
     """The torch that was installed."""
+    plugin: Annotated[PluginBuild | None, Field(exclude_if=lambda plugin: plugin is None)] = None
+    """The plugin that was installed; absent where none was."""
     torch_changed: bool | None = None
     """Whether PyTorch changed since the run before; null where that cannot be told."""
     plugin_changed: bool | None = None

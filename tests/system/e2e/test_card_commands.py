@@ -76,6 +76,17 @@ def test_in_the_vendor_s_repository(tmp_path: Path, ootci: Tool, tool_python: Pa
         rows = page.find("details", class_="failure")
         assert rows
         assert {row.one("pre", class_="command").text for row in rows} == {printed}
+        pages = [*vendor.glob("site/d/theirs/2*/index.html"), *vendor.glob("site/[cn]/*/index.html")]
+        red = [read(file) for file in pages if 'class="card' in file.read_text(encoding="utf-8")]
+        assert len(red) == 3
+        assert {_printed(other) for other in red} == {printed}
+        first = _run(vendor, "theirs")
+        # The commit of the plugin does not have this change of its device file.
+        file.write_text(f"{file.read_text(encoding='utf-8')}\n", encoding="utf-8")
+        ootci(*nightly, cwd=vendor, env=index)
+        note, _, command = _printed(read(vendor / "site" / "d" / "theirs" / "index.html")).partition("\n")
+        assert note == "# Not exactly what was tested: its plugin or device file had uncommitted changes."
+        assert command == f"ootci nightly devices/theirs.yaml --torch nightly@{FAILED_ON}"
         # Since then the plugin was mended, and there is another nightly.
         _commit(file, file.read_text(encoding="utf-8").replace("BEHAVIOUR: fails", "BEHAVIOUR: passes"))
         list_wheels([*wheels, stub_torch_wheel(torch, _version(NEWER))])
@@ -86,7 +97,7 @@ def test_in_the_vendor_s_repository(tmp_path: Path, ootci: Tool, tool_python: Pa
         (programs / "ootci").chmod(0o755)
         again = _clone(vendor, tmp_path / "again")
         _paste(printed, again, {**index, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"})
-    first, second = _run(vendor, "theirs"), _run(again, "theirs")
+    second = _run(again, "theirs")
     assert second["torch"]["version"] == first["torch"]["version"] == _version(FAILED_ON)
     assert second["plugin"]["commit"] == first["plugin"]["commit"] == broken
     outcomes = [{item["id"]: item["outcome"] for item in run["outcomes"]} for run in (first, second)]

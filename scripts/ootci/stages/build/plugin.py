@@ -84,11 +84,13 @@ def fetched_plugin(item: RegisteredDevice, workspace: Workspace) -> PluginBuild 
 
 
 def _fetched(item: RegisteredDevice, folder: Path) -> PluginBuild:
+    # A plugin beside its device file is reproduced from the commit of both; another has a repository of its own.
+    beside = (item.path.resolve(), item.path.resolve().with_suffix("")) if item.device.plugin.path is not None else ()
     return PluginBuild(
         package=item.device.plugin.distribution,
         version=None,
         source=item.device.plugin.path or _git_text(item),
-        commit=git.commit_of(folder),
+        commit=git.commit_of(folder, *beside),
         sources_sha256=git.source_digest(folder),
     )
 

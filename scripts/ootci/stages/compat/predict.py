@@ -85,7 +85,8 @@ def _names(plugin: PluginWheel, known: Sequence[TorchWheel]) -> set[str]:
 def _operators_named(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel]) -> set[str]:
     objects = plugin.objects_for(torch.version)
     overloads = frozenset().union(*(item.operators for item in known))
-    return {name for item in objects for name in item.operators} | (plugin.used.operators.keys() & overloads)
+    named = plugin.used.operators.keys() | plugin.used.kernels
+    return {name for item in objects for name in item.operators} | (named & overloads)
 
 
 def baseline_of(plugin: PluginWheel, known: Sequence[TorchWheel]) -> tuple[TorchWheel | None, bool]:
@@ -232,11 +233,11 @@ def _notes(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | None) 
         yield f"{len(plugin.used.unparsed)} sources could not be parsed, first {min(plugin.used.unparsed)}"
     if not _allows(plugin, torch.version):
         yield f"requires torch{plugin.requires}, which excludes {torch.version}"
-    named = {name for item in plugin.objects_for(torch.version) for name in item.operators}
+    named = {name for item in plugin.objects_for(torch.version) for name in item.operators} | plugin.used.kernels
     gone = sorted(named & ((baseline.operators.keys() if baseline else set()) - torch.operators.keys()))
     if gone:
         # A kernel for an operator that does not exist is registered and never called (aten/src/ATen/core/dispatch).
-        yield f"{len(gone)} overloads that its objects name are gone, first aten::{gone[0]}"
+        yield f"{len(gone)} overloads that it names for kernels are gone, first aten::{gone[0]}"
 
 
 def _why(findings: Sequence[Finding], checked: Checked) -> str:

@@ -1,22 +1,20 @@
-"""Names of ``torch.*`` that Python sources import, and whether a torch has them; sources are parsed, never imported."""
+"""Names of ``torch.*`` and operators that a plugin's Python sources use; sources are parsed, never imported."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
+
+from .torch_modules import parsed, statements
 
 MAX_SOURCE = 8 << 20
 """Bytes of one source file: the longest of torch 2.13.0 has 1.1 MB."""
 MAX_NAMES = 100_000
-_PYTHON = re.compile(r"(/__init__)?\.pyi?$")
-_STUB = re.compile(r"^(?:    )?(?:async )?(?:def|class) (\w+)|^(?:    )?(\w+) *[:=]", re.MULTILINE)
-_DEFINITION = re.compile(r"^(?:class |def |async def |(?=\w+ *(?:=|: ?[\w\[\]., |]+=)))(\w+)", re.MULTILINE)
 _FROM = re.compile(
     r"^[ \t]*from[ \t]+(torch[\w.]*)[ \t]+import\b(?:[ \t]*(\((?:[^()#]|#[^\n]*\n)*\))|((?:[^\n\\]|\\\n)*))",
     re.MULTILINE,
@@ -24,13 +22,18 @@ _FROM = re.compile(
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+(?=\w)([^\n]*\btorch\b[^\n]*)", re.MULTILINE)
 _NAMED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
 _COMMENT = re.compile(r"#.*")
+_STAR = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*", re.MULTILINE)
 _OVERLOAD = re.compile(r"\baten\s*\.\s*(\w+)\s*\.\s*(\w+)")
 _REACHED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)([ \t]*=(?!=))?")
+_KERNEL = re.compile(r"\b(?:impl|register_kernel)\(\s*(?:[\w.]+\s*,\s*)?[\"'](aten::)?(\w+)(?:\.(\w+))?[\"']")
+"""A kernel for an overload. Without the overload it is registered and never called, tried with torch 2.13.0."""
+_LOOKS_UP = ("get_kernel", "register_autocast", "register_autograd", "register_fake", "register_vmap")
+"""Functions of ``torch.library`` that fail without the overload that they name first, tried with torch 2.13.0."""
+_LOOKED_UP = re.compile(rf"\b(?:{'|'.join(_LOOKS_UP)})\(\s*[\"']aten::(\w+)(?:\.(\w+))?[\"']")
 _SETS = re.compile(r"\bsetattr\(\s*(torch[\w.]*)\s*,\s*[\"'](\w+)|\bsys\.modules\[[\"'](torch[\w.]*)()[\"']\]\s*=(?!=)")
-_MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
-_REPLACES_ITSELF = re.compile(rb"\bsys\.modules\[__name__\]")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_WORD_IN_QUOTES = re.compile(r"[\"']([A-Za-z_]\w*)[\"']")
+_BARE = re.compile(r"(?<![\w.])[A-Za-z]\w*")
+"""A name that a star import may give: no attribute, and not private."""
+_NAMING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -41,6 +44,7 @@ class Used:
     Attributes:
         names: dotted names that are imported or reached, with the sources that have them.
         operators: overloads of ``aten``, such as ``full.names``, with the sources that have them.
+        kernels: overloads that kernels are registered for, by their names.
         assigned: names that are assigned to, and modules that are put in their place.
         unparsed: sources that had to be parsed and could not be.
 
@@ -48,22 +52,13 @@ class Used:
 
     names: dict[str, set[str]] = field(default_factory=dict)
     operators: dict[str, set[str]] = field(default_factory=dict)
+    kernels: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)
     unparsed: set[str] = field(default_factory=set)
 
     def provides(self, name: str) -> bool:
         """Whether the plugin itself makes a name, or a module before one of its dots."""
         return any(name == made or name.startswith(f"{made}.") for made in self.assigned)
-
-
-def parsed(source: bytes) -> ast.Module | None:
-    """The syntax tree of a source; None where this Python cannot parse it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def collect(source: bytes, file: str, used: Used) -> None:
@@ -81,18 +76,36 @@ def collect(source: bytes, file: str, used: Used) -> None:
             if f"{name}.".startswith("torch."):
                 names.add(name)
                 aliases[alias or "torch"] = name if alias else "torch"
+    star = _star(_STAR.findall(text))
     # One pattern for all names: time must not grow with how many aliases a hostile source has.
     for root, attributes, sets in set(_REACHED.findall(text)):
-        if root not in aliases:
-            continue
-        names.add(f"{aliases[root]}{attributes}")
-        if sets:
-            used.assigned.add(f"{aliases[root]}{attributes}")
-    for name in names.union(aliases.values()):
+        if root in aliases:
+            names.add(f"{aliases[root]}{attributes}")
+            if sets:
+                used.assigned.add(f"{aliases[root]}{attributes}")
+        elif star:
+            names.add(f"{star}.{root}{attributes}")
+    starred = (f"{star}.{found[0]}" for found in _BARE.finditer(text)) if star else ()
+    for name in chain(names, aliases.values(), starred):
         if len(used.names) < MAX_NAMES:
             used.names.setdefault(name, set()).add(file)
-    for name, overload in set(_OVERLOAD.findall(text)):
-        used.operators.setdefault(name if overload == "default" else f"{name}.{overload}", set()).add(file)
+    _collect_operators(text, file, used)
+
+
+def _collect_operators(text: str, file: str, used: Used) -> None:
+    for name, overload in {*_OVERLOAD.findall(text), *_LOOKED_UP.findall(text)}:
+        used.operators.setdefault(_full(name, overload), set()).add(file)
+    # A bare word can be an operator of any library.
+    used.kernels |= {_full(*found) for space, *found in _KERNEL.findall(text) if space or found[1]}
+
+
+def _star(modules: Sequence[str]) -> str | None:
+    """The part of torch that all names of a source come from that it binds nowhere; with several nobody knows which."""
+    return modules[0] if len(modules) == 1 and f"{modules[0]}.".startswith("torch.") else None
+
+
+def _full(name: str, overload: str) -> str:
+    return f"{name}.{overload}" if overload not in ("", "default") else name
 
 
 def places_in(source: bytes, names: Collection[str]) -> dict[str, str] | None:
@@ -106,13 +119,20 @@ def places_in(source: bytes, names: Collection[str]) -> dict[str, str] | None:
     if tree is None:
         return None
     found: dict[str, str] = {}
-    aliases = _aliases(tree)
+    bound = _bindings(tree)
+    aliases = {name: target for name, target in bound.items() if f"{target}.".startswith("torch.")}
+    starred = _starred(tree, bound)
+    aliases |= starred
     is_lazy = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
     for node, function in _certain(tree.body):
         needed = [(name, node.lineno) for name in _imported(node)]
-        for item in _attributes(node, annotations=not is_lazy and not (function and isinstance(node, ast.AnnAssign))):
-            if isinstance(item.ctx, ast.Load):
+        for item in _evaluated(node, annotations=not is_lazy and not (function and isinstance(node, ast.AnnAssign))):
+            if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load):
                 needed += [(_dotted(item, aliases), item.lineno), (f"aten::{_overload(item)}", item.lineno)]
+            elif isinstance(item, ast.Name) and item.id in starred:
+                needed.append((starred[item.id], item.lineno))
+            elif isinstance(item, ast.Call):
+                needed.append((_looked_up(item), item.lineno))
         for name, line in needed:
             if name in names and (name not in found or (is_called(found[name]) and not function)):
                 found[name] = f":{line}{function}"
@@ -124,9 +144,13 @@ def is_called(place: str) -> bool:
     return place.endswith("()")
 
 
-def _aliases(tree: ast.Module) -> dict[str, str]:
-    """The names that a source binds to a part of torch, and to nothing else."""
-    bound: dict[str, set[str]] = {}
+def _bindings(tree: ast.Module) -> dict[str, str]:
+    """What each name is that a source binds: a part of torch or of another package; empty where it is anything else."""
+    bound: dict[str, str] = {}
+
+    def bind(name: str, target: str = "") -> None:
+        bound[name] = target if bound.get(name, target) == target else ""
+
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             is_own = isinstance(node, ast.ImportFrom) and node.level
@@ -134,17 +158,23 @@ def _aliases(tree: ast.Module) -> dict[str, str]:
             for item in node.names:
                 name = item.asname or item.name.partition(".")[0]
                 target = f"{module}{item.name}" if module or item.asname else name
-                bound.setdefault(name, set()).add("" if is_own else target)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.setdefault(node.name, set()).add("")
+                bind(name, "" if is_own else target)
+        elif isinstance(node, _NAMING):
+            bind(node.name or "")
         elif isinstance(node, ast.arg):
-            bound.setdefault(node.arg, set()).add("")
+            bind(node.arg)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound.setdefault(node.id, set()).add("")
-    bound.setdefault("torch", {"torch"})  # Perhaps from a star import.
-    return {
-        name: target for name, (target, *others) in bound.items() if not others and f"{target}.".startswith("torch.")
-    }
+            bind(node.id)
+    bound.setdefault("torch", "torch")  # Perhaps from a star import.
+    return bound
+
+
+def _starred(tree: ast.Module, bound: Collection[str]) -> dict[str, str]:
+    """The names that only a star import from torch can give to a source."""
+    imports = (node for node in statements(tree.body) if isinstance(node, ast.ImportFrom))
+    star = _star([f"{'.' * node.level}{node.module}" for node in imports if node.names[0].name == "*"])
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if star else set()
+    return {name: f"{star}.{name}" for name in names - {*bound, *dir(builtins)} if not name.startswith("_")}
 
 
 def _dotted(node: ast.expr, aliases: Mapping[str, str]) -> str:
@@ -155,8 +185,8 @@ def _dotted(node: ast.expr, aliases: Mapping[str, str]) -> str:
     return ".".join([aliases.get(getattr(node, "id", ""), ""), *reversed(parts)])
 
 
-def _attributes(node: ast.stmt, *, annotations: bool = True) -> Iterator[ast.Attribute]:
-    """Attributes in a statement that are evaluated whenever it is; those of the statements within it are left out."""
+def _evaluated(node: ast.stmt, *, annotations: bool = True) -> Iterator[ast.expr]:
+    """Expressions in a statement that are evaluated whenever it is; those of the statements within it are left out."""
     left_out = _BLOCKS if annotations else (*_BLOCKS, "annotation", "returns")
     pending: list[object] = [node]
     while pending:
@@ -169,8 +199,7 @@ def _attributes(node: ast.stmt, *, annotations: bool = True) -> Iterator[ast.Att
             pending.append(inner.values[0])
         elif isinstance(inner, ast.expr):
             pending.extend(vars(inner).values())
-            if isinstance(inner, ast.Attribute):
-                yield inner
+            yield inner
         elif isinstance(inner, ast.AST):
             pending.extend(value for part, value in vars(inner).items() if part not in left_out)
 
@@ -212,10 +241,6 @@ def _may_leave(node: ast.stmt) -> bool:
     return False
 
 
-def _for_type_checkers(test: ast.expr) -> bool:
-    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
-
-
 def _imported(node: ast.stmt) -> Iterator[str]:
     """What a statement imports, with the modules before its dots."""
     if isinstance(node, ast.Import):
@@ -239,136 +264,8 @@ def _overload(node: ast.Attribute) -> str | None:
     return middle.attr if node.attr == "default" else f"{middle.attr}.{node.attr}"
 
 
-class Modules:
-    """The modules of a torch, by its files: which names each binds, parsed when they are first requested."""
-
-    def __init__(self, files: Iterable[str], read: Callable[[str], bytes]) -> None:
-        self._files = frozenset(files)
-        self._folders = frozenset(file.rpartition("/")[0] for file in self._files if file.endswith(".py"))
-        self._read = read
-        self._known: dict[str, frozenset[str]] = {}
-        self._plain: dict[str, frozenset[str]] = {}
-
-    def beyond(self, other: Modules) -> set[str]:
-        """What a source can import from this torch and not from the other one; a module stands for all names in it."""
-        missing = self._modules - other._modules
-        found = {module for module in missing if module.rpartition(".")[0] not in missing}
-        for module in sorted(self._modules & other._modules):
-            source = self._source(module)
-            if source != other._source(module) or b"import *" in source:
-                names = (self._bound(module, frozenset()) or frozenset()) - (other._bound(module, frozenset()) or set())
-                found |= {f"{module}.{name}" for name in names} - other._modules
-        return found
-
-    @cached_property
-    def _modules(self) -> frozenset[str]:
-        files = (file for file in self._files if file.startswith("torch/") and _PYTHON.search(file))
-        return frozenset(_PYTHON.sub("", file).replace("/", ".") for file in files)
-
-    def _source(self, module: str) -> bytes:
-        return self._read(self._file(module) or "")
-
-    def is_module(self, name: str) -> bool:
-        """Whether a dotted name is a module, or a folder of modules."""
-        return self._file(name) is not None or name.replace(".", "/") in self._folders
-
-    def has(self, name: str) -> bool:
-        """Whether a dotted name is a module, or is bound in the module before its last dot."""
-        module, _, attribute = name.rpartition(".")
-        if self.is_module(name) or self._plainly_binds(module, attribute):
-            return True
-        bound = self._bound(module, frozenset())
-        return bound is not None and attribute in bound
-
-    def _plainly_binds(self, module: str, attribute: str) -> bool:
-        """Whether a definition begins a line, which is quicker to see than to parse the module."""
-        file = self._file(module)
-        if file is None or not file.endswith(".py"):
-            return False
-        if module not in self._plain:
-            self._plain[module] = frozenset(_DEFINITION.findall(self._read(file).decode("utf-8", "replace")))
-        return attribute in self._plain[module]
-
-    def _file(self, module: str) -> str | None:
-        path = module.replace(".", "/")
-        candidates = (f"{path}/__init__.py", f"{path}.py", f"{path}/__init__.pyi", f"{path}.pyi")
-        return next((file for file in candidates if file in self._files), None)
-
-    def _bound(self, module: str, through: frozenset[str]) -> frozenset[str] | None:
-        if module in self._known:
-            return self._known[module]
-        file = self._file(module)
-        if file is None or module in through:
-            return None
-        source = self._read(file)
-        names: set[str] = set()
-        if file.endswith(".pyi"):
-            # A syntax tree of the stubs of torch._C takes 200 MB.
-            found = _STUB.findall(source.decode("utf-8", "replace"))
-            names |= {name for pair in found for name in pair if name}
-        elif (tree := parsed(source)) is None:
-            # It is for a newer Python, so nobody knows what it binds: perhaps every word in it.
-            names.update(_WORD.findall(source.decode("utf-8", "replace")))
-        else:
-            package = module if "/__init__." in file else module.rpartition(".")[0]
-            for node in _statements(tree.body):
-                names |= _binds(node)
-                if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-                    names |= self._bound(_absolute(node, package), through | {module}) or frozenset()
-            if _REPLACES_ITSELF.search(source):
-                # Attributes of an object are in its place, so every word in it may be one.
-                names.update(_WORD.findall(source.decode("utf-8", "replace")))
-            elif _MAKES_NAMES.search(source):
-                # Such a module makes names from texts, so a name that it has in quotes may exist.
-                names.update(_WORD_IN_QUOTES.findall(source.decode("utf-8", "replace")))
-        if module == "torch":
-            # torch/__init__.py binds everything that these have.
-            for inner in ("torch._C", "torch._C._VariableFunctions"):
-                names |= self._bound(inner, through | {module}) or frozenset()
-        self._known[module] = frozenset(names)
-        return self._known[module]
-
-
-def _absolute(node: ast.ImportFrom, package: str) -> str:
-    if not node.level:
-        return node.module or ""
-    parts = package.split(".")
-    base = parts[: len(parts) - node.level + 1]
-    return ".".join([*base, *([node.module] if node.module else [])])
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that runs when the module is imported."""
-    for node in body:
-        yield node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        if isinstance(node, ast.If) and _for_type_checkers(node.test):
-            yield from _statements(node.orelse)
-            continue
-        for part in ("body", "orelse", "finalbody"):
-            yield from _statements(getattr(node, part, []))
-        for handler in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
-            yield from _statements(handler.body)
-
-
-def _binds(node: ast.stmt) -> set[str]:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return {node.name}
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return {(alias.asname or alias.name.partition(".")[0]) for alias in node.names if alias.name != "*"}
-    found: set[str] = set()
-    targets: list[ast.AST] = []
-    if isinstance(node, ast.Assign):
-        targets += node.targets
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
-        targets.append(node.target)
-    elif isinstance(node, ast.With):
-        targets += [item.optional_vars for item in node.items if item.optional_vars is not None]
-    elif isinstance(node, ast.Expr):
-        targets += [inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]
-    for target in targets:
-        found |= {
-            inner.id for inner in ast.walk(target) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-        }
-    return found
+def _looked_up(node: ast.Call) -> str:
+    """``aten::name.overload`` where a call fails without that overload; empty elsewhere."""
+    is_named = getattr(node.func, "attr", getattr(node.func, "id", "")) in _LOOKS_UP
+    said = node.args[0].value if is_named and node.args and isinstance(node.args[0], ast.Constant) else None
+    return said.removesuffix(".default") if isinstance(said, str) else ""

@@ -15,7 +15,8 @@ from ootci.model.compat import ExportChanges, Parts
 from ootci.model.torch_build import TorchBuild
 
 from .objects import NoObject, symbols_of
-from .python_names import MAX_SOURCE, Modules
+from .python_names import MAX_SOURCE
+from .torch_modules import Modules
 from .wheel import Wheel
 
 LIBRARY = re.compile(r"torch/lib/lib(?:c10|torch|shm)(?!\w*_(?:cuda|hip|xpu|nvshmem|test))\w*\.so")

@@ -152,6 +152,7 @@ def _device(
         reported_at=run.head.finished_at if run else None,
         torch_request=run.head.torch_request if run else None,
         torch=run.head.torch if run else None,
+        plugin=run.head.plugin if run else None,
         torch_changed=changed.torch_changed if changed else None,
         plugin_changed=changed.plugin_changed if changed else None,
         counts=counts,

@@ -134,7 +134,8 @@ class AlertTexts:
         sheet.add(f"### {marked(VERDICTS[item.verdict])}: {self._name(item.device)}", "", safe(item.reason), "")
         sheet.table(("What", "Is"), self._facts(item), "fact")
         sheet.add("")
-        self._new_failures(sheet, alert)
+        if alert.condition is Condition.BROKEN:
+            self._failures(sheet, item)
         sheet.groups(
             (
                 (f"- {marked(CAUSES[cluster.cause])}: {safe(cluster.reason)} (<code>{safe(cluster.text)}</code>)",)
@@ -158,19 +159,16 @@ class AlertTexts:
         )
         yield "Plugin changed", changed(item.plugin_changed)
 
-    def _new_failures(self, sheet: Sheet, alert: Alert) -> None:
-        item = self._judged.get(alert.subject) if alert.condition is Condition.BROKEN else None
-        new = [one for one in item.changes if one.change in NEW_FAILURES and not one.known] if item else []
-        if not item or not new:
-            return
-        sheet.add(
-            f"{len(new):,} failing since the first run:" if item.is_first else f"{many(len(new), 'new failure')}:", ""
-        )
+    def _failures(self, sheet: Sheet, item: DeviceVerdict) -> None:
+        new = [one for one in item.changes if one.change in NEW_FAILURES and not one.known]
+        if new:
+            first = f"{len(new):,} failing since the first run:"
+            sheet.add(first if item.is_first else f"{many(len(new), 'new failure')}:", "")
         sheet.groups(((f"- <code>{safe(one.id, _ID_LIMIT)}</code>",) for one in new[:NAMED]), "test")
         if len(new) > NAMED:
             sheet.add(f"- and {len(new) - NAMED:,} more")
         if registered := self._registry.get(item.device):
-            sheet.add(*to_paste(commands(registered, item.torch_request, failed=(one.id for one in new))), "")
+            sheet.add(*to_paste(commands(registered, item, (one.id for one in new))), "")
 
     def _recovering(self, sheet: Sheet, alert: Alert, good: int) -> None:
         stale = alert.condition is Condition.STALE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.model.device import RegisteredDevice
@@ -10,7 +10,7 @@ from ootci.model.pull_request import Effect, PullRequestGate
 from ootci.model.verdict import Blocker, Gate
 from ootci.model.words import many
 
-from .commands import commands
+from .commands import Tested, commands
 from .markdown import MARKS, Sheet, marked, safe, to_paste
 from .status import EFFECTS, GATE, VERDICTS
 from .words import day, new_failures, spoken
@@ -32,12 +32,17 @@ class _NewFailures:
     is_first: bool = False
 
 
-def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
+def nightly_answer(
+    gate: Gate, registry: Sequence[RegisteredDevice], tested: Mapping[str, Tested], address: str | None = None
+) -> str:
     """May one merge, by the newest nightly: every device that blocks, why, and what newly fails on it.
 
-    ``address`` is where the site is published, with a slash at its end; devices are then links to their pages.
+    Args:
+        tested: by device, the torch and the plugin that were tested.
+        address: where the site is published, with a slash at its end; devices are then links to their pages.
+
     """
-    about = _About(registry, address)
+    about = _About(registry, tested, address)
     failures = [
         _NewFailures(item.device, item.new_failures, item.first, item.cause_reason, item.is_first)
         for item in gate.blockers
@@ -46,9 +51,14 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
     return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures, about)
 
 
-def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
+def pull_request_answer(
+    gate: PullRequestGate,
+    registry: Sequence[RegisteredDevice],
+    tested: Mapping[str, Tested],
+    address: str | None = None,
+) -> str:
     """May one merge a pull request: what it does to every device that was tested, and what newly fails on it."""
-    about = _About(registry, address)
+    about = _About(registry, tested, address)
     failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
     headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Compared with")
     return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures, about)
@@ -57,9 +67,10 @@ def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevi
 class _About:
     """The registry's facts about a device, for a cell."""
 
-    def __init__(self, registry: Sequence[RegisteredDevice], address: str | None) -> None:
+    def __init__(self, registry: Sequence[RegisteredDevice], tested: Mapping[str, Tested], address: str | None) -> None:
         self._registry = {item.device.name: item for item in registry}
         self._devices = {name: item.device for name, item in self._registry.items()}
+        self._tested = tested
         self._address = address
 
     def name(self, device: str) -> str:
@@ -74,7 +85,7 @@ class _About:
     def again(self, device: str, failed: Sequence[str]) -> Sequence[str]:
         """What reproduces the first failure; nothing for a device that is not registered."""
         item = self._registry.get(device)
-        return to_paste(commands(item, failed=failed)) if item else ()
+        return to_paste(commands(item, self._tested.get(device), failed)) if item else ()
 
 
 def _answer(
@@ -88,10 +99,7 @@ def _answer(
     answer = f"May one merge: {spoken(gate.answer)}"
     sheet.add(f"### {MARKS[GATE[gate.answer].tone]} {answer}", "", safe(gate.reason), "")
     if isinstance(gate, PullRequestGate) and gate.torch:
-        others = " Commands to reproduce a failure install the PyTorch of the device file." * any(
-            item.first for item in failures
-        )
-        sheet.add(f"PyTorch tested: {safe(gate.torch, 500)}.{others}", "")
+        sheet.add(f"PyTorch tested: {safe(gate.torch, 500)}.", "")
     if rows:
         sheet.table(headings, rows, "device")
     named = (tuple(_details(item, about)) for item in failures if item.first)

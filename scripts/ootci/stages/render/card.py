@@ -8,16 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
-from ootci.model.torch_build import TorchRequest
 from ootci.model.verdict import BROKEN, DeviceVerdict
 from ootci.model.words import many
 
-from .commands import commands, is_ours
+from .commands import Tested, commands, is_ours
 from .links import cluster_path, web_address
 from .status import VERDICTS
 from .text import one_line
@@ -83,7 +81,7 @@ def card(
         part=part,
         first_bad=part.since if part else None,
         plugin=_plugin(device, part) if part else None,
-        commands=commands(item, verdict.torch_request, run.plugin if run else None, part.first if part else ()),
+        commands=commands(item, verdict, part.first if part else ()),
         bisect=bisect_command((part,)) if part else None,
         issue=_issue(device, cluster, address) if cluster else None,
         where="PyTorch" if cluster is None or cluster.cause in UPSTREAM else "the vendor",
@@ -94,16 +92,14 @@ def cluster_card(
     cluster: Cluster,
     part: ClusterDevice,
     item: RegisteredDevice,
-    request: TorchRequest | None,
-    plugin: PluginBuild | None,
+    tested: Tested | None,
     address: str | None,
 ) -> Card:
     """The card of failures with the same error.
 
     Args:
         part: those of the device that is easiest to have.
-        request: the requested torch for it.
-        plugin: its plugin that was tested.
+        tested: the torch and the plugin on it.
         address: where the site is published, if that is known.
 
     """
@@ -114,7 +110,7 @@ def cluster_card(
         part=part,
         first_bad=cluster.since,
         plugin=_plugin(item.device, part),
-        commands=commands(item, request, plugin, part.first),
+        commands=commands(item, tested, part.first),
         bisect=bisect_command((part,)),
         issue=_issue(item.device, cluster, address),
         where="PyTorch" if cluster.cause in UPSTREAM else "the vendor",

@@ -70,7 +70,7 @@ class DevicePage:
 
     Attributes:
         item: the device and its file.
-        again: the command that tests it.
+        again: the command that tests it, with the torch and the plugin of the run.
         run: the run that the verdict was derived from; None where there is none, as is ``page``.
         hrefs: by nightly, the page of its run, relative to the device's.
         window: the last ``NIGHTS`` nights that concerned the device.
@@ -152,7 +152,7 @@ def device_page(
     grid = night_grid((night.plan_id, night.date) for night in verdict.history[-NIGHTS:])
     return DevicePage(
         item=item,
-        again=commands(item)[0],
+        again=commands(item, verdict)[0],
         verdict=verdict,
         run=run_view(item, run, page.stored, plan, changed, page.unsettled, claims=verdict.unsupported)
         if run and page

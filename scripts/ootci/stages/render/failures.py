@@ -88,7 +88,7 @@ def failures(
             change=changes.get(outcome.id),
             known=outcome.id in known,
             repeated=tuple(_is_same(outcome, attempt, run.device) for attempt in outcome.attempts[:ATTEMPTS_SHOWN]),
-            commands=commands(item, run.torch_request, run.plugin, (outcome.id,)),
+            commands=commands(item, run, (outcome.id,)),
             alike=tuple(others[:ALIKE_SHOWN]),
             same_error_total=len(others),
         )

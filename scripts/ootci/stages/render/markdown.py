@@ -28,9 +28,9 @@ def safe(text: str, limit: int = LINE_LIMIT) -> str:
 
 def to_paste(commands: Iterable[str]) -> tuple[str, ...]:
     """Commands to copy. GitHub makes no mentions of what is in this element, so its text is exact."""
-    lines = (_SPECIAL.sub(lambda match: f"&#{ord(match.group())};", command) for command in commands)
-    what = "To reproduce the first one, in a checkout of the repository that has the device file:"
-    return ("", what, "", f"<pre>{'&#10;'.join(lines)}</pre>")
+    text = _SPECIAL.sub(lambda match: f"&#{ord(match.group())};", "\n".join(commands)).replace("\n", "&#10;")
+    what = "To reproduce it, in a checkout of the repository that has the device file:"
+    return ("", what, "", f"<pre>{text}</pre>")
 
 
 def marked(status: Status) -> str:

@@ -67,6 +67,8 @@ def test_a_commit_says_whether_anything_below_the_folder_differs_from_it(tmp_pat
     assert commit_of(plugin) == head
     _tree(tmp_path, other__b="changed")
     assert commit_of(plugin) == head
+    assert commit_of(plugin, tmp_path / "other" / "c") == head
+    assert commit_of(plugin, tmp_path / "other" / "b") == f"{head}-dirty"
     _tree(tmp_path, plugin__new="3")
     assert commit_of(plugin) == f"{head}-dirty"
 

@@ -292,6 +292,7 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
         reported_at=last.finished_at if last else None,
         torch_request=last.torch_request if last else None,
         torch=last.torch if last else None,
+        plugin=last.plugin if last else None,
         counts=last.counts if last else Counts(),
         new_failures=len(newly_failing(before, now)) if last and last.channel and now else 0,
         changes=changes_between(before, now) if last and last.channel and now else (),

@@ -42,7 +42,7 @@ def test_a_broken_device_is_told_with_all_that_helps(sampled: Sample) -> None:
     assert "@" in pasted(body)[0]
     test = pasted(body)[1].split()[3].removeprefix("tests/device/")
     assert test.startswith("integration/test_views.py")
-    assert pasted(body) == commands(item, verdict.torch_request, failed=[test])
+    assert pasted(body) == commands(item, verdict, [test])
     assert "probably upstream: 2 independent plugins broke together" in body
     maintainers = next(item.device.maintainers for item in sampled.registry if item.device.name == "borealis")
     assert f"For {', '.join(maintainers)}, who answer for this device." in body

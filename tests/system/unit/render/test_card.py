@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from unit.render.sample_clusters import CLUSTERS
 from unit.samples import device as a_device
-from unit.samples import run
 
 from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
@@ -22,6 +21,7 @@ from ootci.stages.render.commands import commands
 from ootci.stages.render.facts import plugin_source
 
 NIGHT = datetime(2026, 11, 20, tzinfo=timezone.utc)
+NOT_EXACTLY = "# Not exactly what was tested: "
 TEST = "integration/test_x.py::test_y"
 
 
@@ -59,45 +59,45 @@ def test_what_is_not_broken_has_none(verdict: VerdictName) -> None:
 
 
 @pytest.mark.parametrize(
-    ("channel", "version", "torch"),
+    ("channel", "version", "torch", "lost"),
     [
-        (Channel.NIGHTLY, "2.15.0.dev20261120+cpu", " TORCH=nightly@2026-11-20"),
-        (Channel.RELEASE, "2.13.0+cpu", " TORCH=2.13.0"),
-        (Channel.WHEEL, "2.16.0a0", ""),
-        (Channel.RELEASE, None, ""),
-        (Channel.RELEASE, "2.13.0$(shell touch gone)", ""),
+        (Channel.NIGHTLY, "2.15.0.dev20261120+cpu", " TORCH=nightly@2026-11-20", ""),
+        (Channel.RELEASE, "2.13.0+cpu", " TORCH=2.13.0", ""),
+        (Channel.WHEEL, "2.16.0a0", "", f"{NOT_EXACTLY}no index has its torch.\n"),
+        (Channel.RELEASE, None, "", f"{NOT_EXACTLY}no index has its torch.\n"),
+        (Channel.RELEASE, "2.13.0$(shell touch gone)", "", f"{NOT_EXACTLY}no index has its torch.\n"),
     ],
 )
 def test_the_commands_ask_for_the_same_torch_and_run_the_first_test(
-    channel: Channel, version: str | None, torch: str
+    channel: Channel, version: str | None, torch: str, lost: str
 ) -> None:
     found = made(request=request(channel, version))
     assert found is not None
     assert found.commands == (
-        f"make nightly DEVICE=dev{torch}",
+        f"{lost}make nightly DEVICE=dev{torch}",
         f".ootci/envs/dev/bin/python -m pytest tests/device/{TEST} --device dev",
     )
 
 
 @pytest.mark.parametrize(
-    ("source", "version", "commit", "pinned"),
+    ("source", "version", "commit", "pinned", "lost"),
     [
-        ({"git": {"url": "./u"}}, "1.0", "a" * 40, f" PLUGIN={'a' * 40}"),
-        ({"git": {"url": "./u"}}, "1.0", f"{'a' * 40}-dirty", ""),
-        ({"package": "torch-dev"}, "1.0.dev3+cpu", None, " PLUGIN=1.0.dev3+cpu"),
-        ({"package": "torch-dev"}, "1$(shell touch gone)", None, ""),
-        ({"path": "."}, "1.0", f"{'a' * 40}-dirty", ""),
+        ({"git": {"url": "./u"}}, "1.0", "a" * 40, f" PLUGIN={'a' * 40}", ""),
+        ({"git": {"url": "./u"}}, "1.0", None, "", "its plugin's commit is unknown"),
+        ({"package": "torch-dev"}, "1.0.dev3+cpu", None, " PLUGIN=1.0.dev3+cpu", ""),
+        ({"package": "torch-dev"}, "1$(shell touch gone)", None, "", "its plugin's version is unknown"),
+        ({"path": "."}, "1.0", f"{'a' * 40}-dirty", "", "its plugin or device file had uncommitted changes"),
     ],
 )
-def test_the_commands_ask_for_the_same_plugin(
-    source: dict[str, Any], version: str, commit: str | None, pinned: str
+def test_the_commands_ask_for_the_same_plugin_or_say_that_they_cannot(
+    source: dict[str, Any], version: str, commit: str | None, pinned: str, lost: str
 ) -> None:
     tested = a_device("dev", plugin={"distribution": "torch-dev", **source})
-    found = DeviceVerdict(device="dev", verdict=VerdictName.REGRESSED, reason="x")
     plugin = PluginBuild(package="torch-dev", version=version, source="s", commit=commit)
-    made_of = card(tested, found, run().model_copy(update={"plugin": plugin}), None, None)
+    found = DeviceVerdict(device="dev", verdict=VerdictName.REGRESSED, reason="x", plugin=plugin)
+    made_of = card(tested, found, None, None, None)
     assert made_of is not None
-    assert made_of.commands == (f"make nightly DEVICE=dev{pinned}",)
+    assert made_of.commands == (f"{NOT_EXACTLY}{lost}.\n" * bool(lost) + f"make nightly DEVICE=dev{pinned}",)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,14 @@ def test_the_commands_are_for_the_repository_that_has_the_device_file(path: str,
     """The plugin beside the file is that of a commit of this repository; elsewhere there is no make, and no tests/."""
     item = a_device("dev", plugin={"distribution": "torch-dev", "path": "."}).model_copy(update={"path": Path(path)})
     plugin = PluginBuild(package="torch-dev", version="1.0", source="s", commit="a" * 40)
-    found = commands(item, request(Channel.RELEASE, "2.13.0"), plugin, [TEST])
+    verdict = DeviceVerdict(
+        device="dev",
+        verdict=VerdictName.REGRESSED,
+        reason="x",
+        plugin=plugin,
+        torch_request=request(Channel.RELEASE, "2.13.0"),
+    )
+    found = commands(item, verdict, [TEST])
     assert found[0] == f"git checkout {'a' * 40} && {command}"
     assert len(found[1:]) == tests
 
@@ -122,26 +129,26 @@ def test_a_vendor_s_own_folder_called_devices_is_not_the_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert commands(a_device("dev"), failed=[TEST]) == ("ootci nightly devices/dev.yaml",)
+    assert commands(a_device("dev"), None, [TEST]) == ("ootci nightly devices/dev.yaml",)
 
 
 @pytest.mark.parametrize(
     "test", ["ops/x.py::y[a b-'c'-$(reboot)]", "smoke/x`reboot`", "ops/a\nb; reboot", "ops/--help"]
 )
 def test_the_command_keeps_a_test_id_one_word(test: str) -> None:
-    words = shlex.split(commands(a_device("dev"), failed=[test])[1])
+    words = shlex.split(commands(a_device("dev"), None, [test])[1])
     assert words[:3] == [".ootci/envs/dev/bin/python", "-m", "pytest"]
     assert words[3:] == [f"tests/device/{' '.join(test.split())}", "--device", "dev"]
 
 
 @pytest.mark.parametrize("test", ["mine/tests.test_x::test_y", "smokey/test_x.py::test_y", "--help"])
 def test_the_whole_run_repeats_a_test_of_a_vendor_s_suite(test: str) -> None:
-    assert commands(a_device("dev"), failed=[test]) == ("make nightly DEVICE=dev",)
+    assert commands(a_device("dev"), None, [test]) == ("make nightly DEVICE=dev",)
 
 
 def test_the_command_has_the_variables_of_the_device_file() -> None:
     item = a_device("dev", environment={"SDK": "/opt/a b", "LD_LIBRARY_PATH": "{venv}/lib"})
-    said = commands(item, failed=[TEST])[1]
+    said = commands(item, None, [TEST])[1]
     assert said.startswith("SDK='/opt/a b' LD_LIBRARY_PATH=.ootci/envs/dev/lib .ootci/envs/dev/bin/python -m pytest ")
 
 
@@ -149,7 +156,7 @@ def test_a_variant_is_tested_as_the_device_that_torch_knows() -> None:
     item = a_device("dev", variants=[{"name": "two", "tier": "advisory"}])
     (made_of,) = variants_of(item.device)
     variant = item.model_copy(update={"device": made_of})
-    first, again = commands(variant, failed=[TEST])
+    first, again = commands(variant, None, [TEST])
     assert first == "make nightly DEVICE=dev_two"
     assert again == f".ootci/envs/dev_two/bin/python -m pytest tests/device/{TEST} --device dev"
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
@@ -55,8 +54,7 @@ class Clusters:
             if item.device.tier is Tier.REFERENCE and item.device.name in found
         ]
         self._devices = {item.device.name: item for item in registry}
-        self._requests = {item.device: item.torch_request for item in verdicts.devices}
-        self._plugins: dict[str, PluginBuild] = {}
+        self._judged = {item.device: item for item in verdicts.devices}
         # By device, and by test or stage: where its pages show what it reported, and the text.
         self._places: dict[str, dict[str, str]] = {}
         self._texts: dict[str, dict[str, Excerpt]] = {}
@@ -107,8 +105,6 @@ class Clusters:
         texts = self._texts[name] = {}
         if run is None:
             return
-        if run.run.plugin is not None:
-            self._plugins[name] = run.run.plugin
         for number, row in enumerate(run.failures, 1):
             test = row.outcome
             for test_id in (one_line(other.id) for other in (test, *row.alike)):
@@ -160,5 +156,4 @@ class Clusters:
         part = min(known, key=lambda part: not part.is_reference, default=None)
         if part is None:
             return None
-        request, plugin = self._requests.get(part.device), self._plugins.get(part.device)
-        return cluster_card(cluster, part, self._devices[part.device], request, plugin, address)
+        return cluster_card(cluster, part, self._devices[part.device], self._judged.get(part.device), address)

@@ -95,7 +95,6 @@ def night_failures(
         bad, last_good = _mark(first.plan_id, first.date, told), _mark(good.plan_id, good.date, told) if good else None
         builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
         pytorch, plugin = short_range(*builds), plugin_range(devices[name].device, last_good, bad)
-        report = told.get(plan_id)
         tests = failed[name].first if failed else ()
         failures[plan_id] = NightFailure(
             is_new=is_new,
@@ -106,9 +105,7 @@ def night_failures(
             last_good=last_good,
             pytorch=CommitRange(text=pytorch, address=commits_between(*builds)) if pytorch else None,
             plugin=CommitRange(text=plugin[0], address=plugin[1]) if plugin else None,
-            commands=commands(
-                devices[name], report.request if report else None, report.plugin if report else None, tests
-            ),
+            commands=commands(devices[name], told.get(plan_id), tests),
         )
     return failures
 

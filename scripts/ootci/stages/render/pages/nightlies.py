@@ -167,7 +167,7 @@ class NightReport:
     """What is kept of the attempt that counts of one device on one nightly, so that no run need be in memory."""
 
     href: str
-    request: TorchRequest
+    torch_request: TorchRequest
     torch: TorchBuild | None
     passed: PassRate
     plugin: PluginBuild | None = None
@@ -191,7 +191,7 @@ def builds_of(plans: Iterable[str], reported: Mapping[str, Mapping[str, NightRep
     found = {}
     for plan_id in plans:
         tonight = (reports[plan_id] for reports in reported.values() if plan_id in reports)
-        build = build_of_nightly((item.request, item.torch) for item in tonight)
+        build = build_of_nightly((item.torch_request, item.torch) for item in tonight)
         if build is not None:
             found[plan_id] = build
     return found
@@ -353,7 +353,7 @@ def _since(build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None) -> C
 def _row(run: PlannedRun, night: Night | None, told: NightReport | None, *, registered: bool) -> NightlyDevice:
     build = told.torch if told else None
     commit = build.git_version if build else None
-    torch = torch_view(told.request if told else run.torch, build)
+    torch = torch_view(told.torch_request if told else run.torch, build)
     return NightlyDevice(
         device=run.device if registered else one_line(run.device, 60),
         verdict=night.verdict if night else None,

@@ -18,9 +18,10 @@ from ootci.model.outcome import FAILURES, NOT_PASSED
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel
-from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Change, ChangeName, DeviceVerdict, Night
+from ootci.model.verdict import AS_EXPECTED, BROKEN, NEW_FAILURES, Change, ChangeName, DeviceVerdict, Night
 
 from ..changes import FEW, change_groups
+from ..commands import commands
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
 from ..links import LATEST, device_path
 from ..nights import broken_streaks
@@ -147,7 +148,10 @@ class RunPages:
         """What the page of a run is made of, as far as it compares the run with no other."""
         run = self._history.whole(page.stored, page.stored.with_outcomes(NOT_PASSED if is_whole else FAILURES))
         night = self._night(page)
-        verdict = self._shown.verdict
+        # The device's page, where its verdict is about this run.
+        whole = self._shown if night and night.run_id == self._shown.verdict.run_id else None
+        failing = [outcome.id for outcome in run.outcomes if outcome.is_failure]
+        is_broken = bool(failing) or (night is not None and night.verdict in BROKEN)
         return {
             "device": self._device,
             "page": page,
@@ -167,8 +171,8 @@ class RunPages:
             "withdrawn": None,
             "judged": night,
             "broken_since": self._streaks.get(night.plan_id) if night else None,
-            # The device's page, where its verdict is about this run.
-            "whole": self._shown if night and night.run_id == verdict.run_id else None,
+            "whole": whole,
+            "again": commands(self._shown.item, run, failing) if is_broken and not (whole and whole.card) else (),
             "before": self._before.get(page.run.id),
             "after": self._after.get(page.run.id),
         }

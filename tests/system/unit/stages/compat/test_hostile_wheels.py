@@ -107,6 +107,13 @@ WHEELS: dict[str, tuple[Callable[[Path], Path], str]] = {
         "",
     ),
     "long spaces": (lambda folder: _source(folder, (b"import" + b" " * 1000 + b"\n") * 4000), ""),
+    "many words after a star import": (
+        lambda folder: _source(folder, b"from torch.y import *\n" + b"".join(b"w%d.x\n" % i for i in range(100_000))),
+        "",
+    ),
+    "many star imports": (lambda folder: _source(folder, b"from torch.y import *\n" * 100_000), ""),
+    "kernels without a name": (lambda folder: _source(folder, (b"impl(" + b" " * 1000) * 4000), ""),
+    "kernels of long libraries": (lambda folder: _source(folder, (b"impl(" + b"a" * 1000 + b" " * 1000) * 2000), ""),
     "lists without an end": (lambda folder: _source(folder, b"from torch import (\n" * 100_000), ""),
 }
 

@@ -5,40 +5,22 @@ from __future__ import annotations
 import re
 import subprocess
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from unit.stages.compat.predicting import MADE_FOR, SOURCES, predicted, texts
 from unit.stages.compat.wheels import COMMIT, compile_object, plugin_objects, torch_wheel, write_wheel
 
-from ootci.model.compat import FindingKind, Forecast, Prediction
-from ootci.stages.compat import TorchWheel, export_changes, needs_of, predict, read_plugin, read_torch
+from ootci.model.compat import FindingKind, Forecast
+from ootci.stages.compat import TorchWheel, export_changes, needs_of, read_plugin, read_torch
 from ootci.stages.compat.objects import symbols_of
-from ootci.stages.compat.python_names import Modules
+from ootci.stages.compat.torch_modules import Modules
 from ootci.stages.compat.torch_wheel import OPERATORS
 
 UNUSED = "_ZN2at6unusedEv"
-MADE_FOR = "Requires-Dist: torch==2.13.0\n"
-SOURCES = {
-    "torch_card/__init__.py": "from torch.utils.gone import helper\nfrom torch import Tensor, late\n"
-    "import torch.lazy\n",
-    "torch_card/guarded.py": "try:\n    from torch.utils.gone import tried\nexcept ImportError:\n    pass\n"
-    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from torch.utils.gone import typed\n",
-    "torch_card/ops.py": "import torch\ndef f():\n    return torch.ops.aten.full.names(1)\n",
-    "torch_card/made.py": "from torch.lazy import made\n",
-}
-
-
-@pytest.fixture(scope="module")
-def torches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TorchWheel, TorchWheel]]:
-    folder = tmp_path_factory.mktemp("torches")
-    old, new = (torch_wheel(folder, kind, version) for kind, version in (("old", "2.13.0"), ("new", "2.15.0")))
-    both = read_torch(old), read_torch(new)
-    yield both
-    for torch in both:
-        torch.wheel.close()
 
 
 @pytest.fixture(scope="module")
@@ -46,25 +28,13 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     return plugin_objects(tmp_path_factory.mktemp("objects"))
 
 
-def _predicted(
-    folder: Path, torches: tuple[TorchWheel, TorchWheel], files: Mapping[str, str | bytes], on: int = 1, **more: str
-) -> Prediction:
-    operators = {name for torch in torches for name in torch.operators}
-    wheel = write_wheel(folder, "torch_card", "1.0", files, **more)
-    return predict(read_plugin(wheel, "card", operators), torches[on], torches)
-
-
-def _names(prediction: Prediction, kind: FindingKind) -> list[str]:
-    return [finding.text for finding in prediction.findings if finding.kind is kind]
-
-
 def test_symbols_that_are_gone_are_named_with_object_and_header(
     tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
 ) -> None:
-    found = _predicted(tmp_path, torches, objects)
+    found = predicted(tmp_path, torches, objects)
     assert found.forecast is Forecast.BREAK
     assert (found.baseline, found.baseline_guessed) == ("2.13.0", True)
-    assert sorted(_names(found, FindingKind.SYMBOL)) == ["at::moved(int)", "c10::report(char const*)"]
+    assert sorted(texts(found, FindingKind.SYMBOL)) == ["at::moved(int)", "c10::report(char const*)"]
     report = next(finding for finding in found.findings if "report" in finding.text)
     assert report.needed_by == ("torch_card/_C.so",)
     assert report.header == "c10/util/Cast.h"
@@ -84,7 +54,7 @@ def test_a_symbol_that_no_relocation_refers_to_is_not_needed(tmp_path: Path) -> 
 def test_nothing_is_missing_on_the_torch_that_it_was_made_for(
     tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
 ) -> None:
-    found = _predicted(tmp_path, torches, {**objects, **SOURCES}, on=0)
+    found = predicted(tmp_path, torches, {**objects, **SOURCES}, on=0)
     assert (found.forecast, found.findings) == (Forecast.NO_BREAK, ())
     assert found.why == "checked 3 symbols, 6 names, 3 overloads"
 
@@ -156,13 +126,13 @@ def test_the_dynamic_loader_misses_the_same_symbols(
         )
         missing = set(re.findall(r"undefined symbol: (\w+)", said.stdout + said.stderr))
         index = 0 if kind == "old" else 1
-        found = _predicted(tmp_path / "wheel", torches, objects, on=index)
+        found = predicted(tmp_path / "wheel", torches, objects, on=index)
         assert {finding.name for finding in found.findings if finding.kind is FindingKind.SYMBOL} == missing
         assert len(missing) == 2 * index
 
 
 def test_names_that_are_gone_are_named_with_their_place(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
-    found = _predicted(tmp_path, torches, SOURCES, requires=MADE_FOR)
+    found = predicted(tmp_path, torches, SOURCES, requires=MADE_FOR)
     (gone,) = [finding for finding in found.findings if finding.kind is FindingKind.NAME]
     assert (gone.name, gone.needed_by) == ("torch.utils.gone", ("torch_card/__init__.py:1",))
 
@@ -177,112 +147,32 @@ def test_overloads_that_are_gone_or_changed(
     unboxed = registers + "namespace c10::detail::infer_schema { int make_function_schema(int); }\n"
     unboxed += "void use(torch::Library& l) { l._impl(c10::detail::infer_schema::make_function_schema(1)); }\n"
     object_ = compile_object(boxed, tmp_path / "b.so")
-    found = _predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
-    assert _names(found, FindingKind.SCHEMA) == []
+    found = predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
+    assert texts(found, FindingKind.SCHEMA) == []
     object_ = compile_object(unboxed, tmp_path / "r.so")
-    found = _predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
-    assert _names(found, FindingKind.OPERATOR) == ["aten::full.names"]
-    (changed,) = _names(found, FindingKind.SCHEMA)
+    found = predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
+    assert texts(found, FindingKind.OPERATOR) == ["aten::full.names"]
+    (changed,) = texts(found, FindingKind.SCHEMA)
     assert (
         changed
         == "aten::add.Tensor: (Tensor, Tensor, Scalar) -> Tensor is now (Tensor, Tensor, Scalar, bool) -> Tensor"
     )
-    assert any("1 overloads that its objects name are gone" in note for note in found.notes)
+    assert any("1 overloads that it names for kernels are gone" in note for note in found.notes)
 
 
-GONE = "from torch.utils.gone import helper"
-CONDITIONAL = (
-    "import torch\nx = torch.utils.old if hasattr(torch.utils, 'old') else None\n",
-    "import torch\n# torch.utils.old\nx = 'torch.utils.old', getattr(torch.utils, 'old', None)\n",
-    "import torch\ntry:\n    x = torch.utils.old\nexcept AttributeError:\n    pass\n",
-    "import torch\nif not NEW:\n    x = torch.utils.old\n",
-    "import torch\ntorch.utils.old = 1\nx = torch.utils.old\n",
-    "import torch\nx = torch.Tensor.old, torch.utils.old.never, mytorch.utils.old, my.torch.utils.old\n"
-    "torch.utils.old = print\n",
-    f"import torch\nif torch.__version__ < '2.15':\n    {GONE}\n",
-    f"if NEW:\n    pass\nelif CURRENT >= (2, 15):\n    pass\nelse:\n    {GONE}\n",
-    f"import torch.utils\nif hasattr(torch.utils, 'gone'):\n    {GONE}\n",
-    f"def load():\n    if NEW:\n        return None\n    {GONE}\n",
-    f"def load():\n    if OLD:\n        pass\n    elif NEW:\n        return None\n    {GONE}\n",
-    f"def load():\n    try:\n        from torch.new import helper\n    except ImportError:\n        pass\n"
-    f"    else:\n        return helper\n    {GONE}\n",
-    "from __future__ import annotations\nimport torch\ndef load(x: torch.utils.old) -> torch.utils.old:\n    pass\n",
-    "import torch\ndef load(x):\n    y: torch.utils.old = x\n",
-    "from torch import utils\ndef load(utils):\n    return utils.old\n",
-    "try:\n    from torch import utils\nexcept ImportError:\n    from card import utils\nx = utils.old\n",
-    "from card import torch\nx = torch.utils.old\n",
-    "import sys\nsys.modules['torch.utils.gone'] = sys\nfrom torch.utils.gone import helper\n",
-    "import torch\nsetattr(torch.utils, 'old', print)\nfrom torch.utils import old\n",
-    '"""\nfrom torch.utils.gone import helper\n"""\n',
-    f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {GONE}\n",
-    f"match VERSION:\n    case (2, 13):\n        {GONE}\n",
-    "import torch\nx = [torch.ops.aten.full.names] if OLD else []\n",
-    "import torch\nx = OLD and torch.ops.aten.full.names\n",
-    "import torch\nif hasattr(torch.ops.aten.full, 'names'):\n    x = torch.ops.aten.full.names\n",
-    "import torch\ntry:\n    x = torch.ops.aten.full.names\nexcept AttributeError:\n    pass\n",
-)
-CERTAIN = (
-    "import torch\nx = torch.utils.gone.helper\n",
-    "import torch\ndef load():\n    return [torch.utils.old(1) for x in y]\n",
-    "import torch.utils as u\nx = u.old\n",
-    "import torch as t\nx = t.utils.old\n",
-    "from torch import (\n    Tensor,  # a comment\n    utils as u,\n)\nx = u.old()\n",
-    "from torch import Tensor, \\\n    utils\nx = utils.old\n",
-    "import os, torch.utils.gone as g\n",
-    "from torch.utils.gone import *\n",
-    "import torch\ndef load(x: torch.utils.old):\n    pass\n",
-    f"if NEW:\n    pass\n{GONE}\n",
-    f"def load():\n    if OLD:\n        raise RuntimeError\n    {GONE}\n",
-    f"class Card:\n    def load(self):\n        with lock:\n            {GONE}\n",
-    "import torch\ndef load(x):\n    if x is torch.ops.aten.full.names:\n        pass\n",
-    "import torch\n@register([torch.ops.aten.full.names])\ndef load(x):\n    pass\n",
-)
-
-
-@pytest.mark.parametrize(
-    ("source", "breaks"), [(source, False) for source in CONDITIONAL] + [(s, True) for s in CERTAIN]
-)
-def test_only_what_runs_on_every_torch_can_break(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], source: str, breaks: bool
-) -> None:
-    """torch-npu 2.14.0 imports names for older releases so; of what it would lack on 2.15.0 it needs nothing."""
-    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": source}, requires=MADE_FOR)
-    assert (found.forecast is Forecast.BREAK) is breaks, found.why
-    assert all(place.startswith("torch_card/__init__.py:") for item in found.findings for place in item.needed_by)
-
-
-def test_a_need_of_a_function_names_it_unless_the_name_is_needed_elsewhere(
+def test_a_symbol_of_another_requirement_is_not_pytorch_s(
     tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
 ) -> None:
-    within = "import torch\nclass Card:\n    def load(self):\n        return torch.utils.old\n"
-    found = _predicted(tmp_path, torches, {"torch_card/a.py": within}, requires=MADE_FOR)
-    assert [item.needed_by for item in found.findings] == [("torch_card/a.py:4 in load()",)]
-    assert found.why == "Python: 1 of 1 names gone, only where functions are called"
-    both = {"torch_card/a.py": within, "torch_card/b.py": "import torch\nx = torch.utils.old\n"}
-    found = _predicted(tmp_path, torches, both, requires=MADE_FOR)
-    assert [item.needed_by for item in found.findings] == [("torch_card/b.py:2",)]
-    assert found.why == "Python: 1 of 1 names gone"
-
-
-def test_a_module_that_replaces_itself_may_have_every_word_in_it(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
-) -> None:
-    itself = "import sys\nclass Utils:\n    old = 1\nsys.modules[__name__] = Utils()\n"
-    new = read_torch(torch_wheel(tmp_path, "new", "2.15.0", **{"torch/utils/__init__.py": itself}))
-    with closing(new.wheel):
-        source = {"torch_card/a.py": "import torch\nx = torch.utils.old\n"}
-        assert _predicted(tmp_path, (torches[0], new), source, requires=MADE_FOR).findings == ()
-
-
-def test_a_module_for_a_newer_python_may_bind_every_word_in_it(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
-) -> None:
-    newer = "if True:\n    helper = 1\nnew syntax\n"
-    new = read_torch(torch_wheel(tmp_path, "new", "2.15.0", **{"torch/utils/gone.py": newer}))
-    with closing(new.wheel):
-        found = _predicted(tmp_path, (torches[0], new), SOURCES, requires=MADE_FOR)
-        assert not new.modules.has("torch.utils.gone.other")
-    assert found.count(FindingKind.NAME) == 0
+    """No torch exports it, whatever types of PyTorch are in its name."""
+    source = "namespace at { struct Tensor; } namespace vendor { void f(at::Tensor const&); }"
+    library = compile_object(f"{source} void vendor::f(at::Tensor const&) {{}}", tmp_path / "libvendor.so")
+    assert "_ZN6vendor1fERKN2at6TensorE" in symbols_of(BytesIO(library)).defined
+    text = f"{source} namespace c10 {{ void kept(); }} void g(at::Tensor& x) {{ vendor::f(x); c10::kept(); }}"
+    object_ = compile_object(text, tmp_path / "c.so", str(tmp_path / "libvendor.so"))
+    assert "_ZN6vendor1fERKN2at6TensorE" in symbols_of(BytesIO(object_)).needed
+    requires = f"{MADE_FOR}Requires-Dist: torch-vendor\n"
+    found = predicted(tmp_path, torches, {"torch_card/_C.so": object_}, requires=requires)
+    assert (found.findings, found.checked.symbols) == ((), 1)
 
 
 def test_a_torch_that_packages_no_list_of_overloads_lacks_none(
@@ -290,7 +180,7 @@ def test_a_torch_that_packages_no_list_of_overloads_lacks_none(
 ) -> None:
     bare = read_torch(torch_wheel(tmp_path, "new", "2.15.0", **{OPERATORS: ""}))
     with closing(bare.wheel):
-        found = _predicted(tmp_path, (torches[0], bare), SOURCES, requires=MADE_FOR)
+        found = predicted(tmp_path, (torches[0], bare), SOURCES, requires=MADE_FOR)
     assert (found.count(FindingKind.NAME), found.count(FindingKind.OPERATOR)) == (1, 0)
 
 
@@ -300,7 +190,7 @@ def test_an_object_for_other_machines_is_left_out(
     """Such as firmware that a device runs."""
     content = bytearray(objects["torch_card/_C.so"])
     content[4] = 1  # 32 bits
-    found = _predicted(tmp_path, torches, {**objects, "torch_card/dsp.so": bytes(content)})
+    found = predicted(tmp_path, torches, {**objects, "torch_card/dsp.so": bytes(content)})
     assert (found.checked.objects, found.checked.symbols) == (2, 3)
     assert "1 objects are for other machines and not read, first torch_card/dsp.so" in found.notes
 
@@ -310,21 +200,21 @@ def test_a_requirement_that_cannot_be_decided_is_none(
     tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], marker: str
 ) -> None:
     requires = f"Requires-Dist: torch==2.13.0; {marker}\n"
-    assert _predicted(tmp_path, torches, {}, requires=requires).baseline_guessed
+    assert predicted(tmp_path, torches, {}, requires=requires).baseline_guessed
 
 
 def test_an_entry_point_of_another_package_is_no_break(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
     entry = "[torch.backends]\ncard = torch_card_core:load\n"
-    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
+    found = predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
     (note,) = found.notes
     assert (found.findings, "leads to a package that this wheel does not bring" in note) == ((), True)
 
 
 def test_an_entry_point_that_leads_nowhere(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
     entry = "[torch.backends]\ncard = torch_card.missing:load\n"
-    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
-    assert _names(found, FindingKind.ENTRY_POINT) == ["card = torch_card.missing:load: no such module"]
-    fine = _predicted(
+    found = predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
+    assert texts(found, FindingKind.ENTRY_POINT) == ["card = torch_card.missing:load: no such module"]
+    fine = predicted(
         tmp_path,
         torches,
         {"torch_card/__init__.py": ""},
@@ -333,25 +223,25 @@ def test_an_entry_point_that_leads_nowhere(tmp_path: Path, torches: tuple[TorchW
     )
     assert (fine.findings, fine.notes) == ((), ())
     for file in ("torch_card/missing.pyc", "torch_card-1.0.data/purelib/torch_card/missing.py"):
-        found = _predicted(tmp_path, torches, {"torch_card/_C.txt": "", file: ""}, on=0, entry_points=entry)
+        found = predicted(tmp_path, torches, {"torch_card/_C.txt": "", file: ""}, on=0, entry_points=entry)
         assert (found.findings, found.notes) == ((), ()), file
 
 
 def test_a_wheel_for_another_python(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
-    found = _predicted(tmp_path, torches, {}, on=0, tag="cp310-cp310-manylinux_2_28_x86_64")
-    assert _names(found, FindingKind.PYTHON) == ["the wheel is for cp310, torch is for cp311"]
-    assert _predicted(tmp_path, torches, {}, on=0, tag="py3-none-any").findings == ()
-    assert _predicted(tmp_path, torches, {}, on=0, tag="cp310-abi3-manylinux_2_28_x86_64").findings == ()
-    newer = _predicted(tmp_path, torches, {}, on=0, tag="cp312-abi3-manylinux_2_28_x86_64")
-    assert _names(newer, FindingKind.PYTHON) == ["the wheel is for cp312, torch is for cp311"]
+    found = predicted(tmp_path, torches, {}, on=0, tag="cp310-cp310-manylinux_2_28_x86_64")
+    assert texts(found, FindingKind.PYTHON) == ["the wheel is for cp310, torch is for cp311"]
+    assert predicted(tmp_path, torches, {}, on=0, tag="py3-none-any").findings == ()
+    assert predicted(tmp_path, torches, {}, on=0, tag="cp310-abi3-manylinux_2_28_x86_64").findings == ()
+    newer = predicted(tmp_path, torches, {}, on=0, tag="cp312-abi3-manylinux_2_28_x86_64")
+    assert texts(newer, FindingKind.PYTHON) == ["the wheel is for cp312, torch is for cp311"]
 
 
 def test_the_baseline_is_what_the_metadata_says(
     tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
 ) -> None:
-    found = _predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.15.0.*\n")
+    found = predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.15.0.*\n")
     assert (found.baseline, found.baseline_guessed, found.findings) == ("2.15.0", False, ())
-    old = _predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.13.0+cpu\n")
+    old = predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.13.0+cpu\n")
     assert (old.baseline, old.baseline_guessed) == ("2.13.0", False)
     assert "requires torch==2.13.0+cpu, which excludes 2.15.0" in old.notes
 
@@ -362,13 +252,13 @@ def test_a_guess_is_not_newer_than_the_named_torch_that_is_not_at_hand(
     """Else torch-npu 2.14.0 counts as made for 2.15.0, and lacks nothing there."""
     source = "namespace c10 { void report(char const*); } namespace at { void moved(long); }"
     object_ = compile_object(f"{source} void f() {{ c10::report(0); at::moved(1); }}", tmp_path / "a.so")
-    found = _predicted(tmp_path, torches, {"torch_card/_C.so": object_}, requires="Requires-Dist: torch==2.14.0\n")
+    found = predicted(tmp_path, torches, {"torch_card/_C.so": object_}, requires="Requires-Dist: torch==2.14.0\n")
     assert (found.baseline, found.baseline_guessed) == ("2.13.0", True)
-    assert _names(found, FindingKind.SYMBOL) == ["c10::report(char const*)"]
+    assert texts(found, FindingKind.SYMBOL) == ["c10::report(char const*)"]
 
 
 def test_a_guess_takes_the_newest_of_equals(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
-    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": ""})
+    found = predicted(tmp_path, torches, {"torch_card/__init__.py": ""})
     assert (found.baseline, found.baseline_guessed) == ("2.15.0", True)
 
 
@@ -377,7 +267,7 @@ def test_of_objects_for_each_release_the_one_for_this_torch_counts(
 ) -> None:
     old = compile_object("namespace c10 { void report(char const*); } void f() { c10::report(0); }", tmp_path / "a.so")
     new = compile_object("namespace c10 { void kept(); } void f() { c10::kept(); }", tmp_path / "b.so")
-    found = _predicted(tmp_path, torches, {"torch_card/x_2_13_0.so": old, "torch_card/x_2_14_0.so": new})
+    found = predicted(tmp_path, torches, {"torch_card/x_2_13_0.so": old, "torch_card/x_2_14_0.so": new})
     assert (found.findings, found.checked.objects) == ((), 1)
 
 
@@ -388,5 +278,5 @@ def test_nothing_of_a_wheel_is_run(tmp_path: Path, torches: tuple[TorchWheel, To
         tmp_path / "c.so",
     )
     source = f"open({str(mark)!r}, 'w')\n"
-    _predicted(tmp_path, torches, {"torch_card/_C.so": object_, "torch_card/__init__.py": source, "setup.py": source})
+    predicted(tmp_path, torches, {"torch_card/_C.so": object_, "torch_card/__init__.py": source, "setup.py": source})
     assert not mark.exists()

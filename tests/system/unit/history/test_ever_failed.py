@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from unit.samples import plan, run
+from unit.samples import changed, plan, run
 
 from ootci.history.ever_failed import NIGHTS, EverFailed, ever_failed
 from ootci.history.stored import StoredRun, stored
@@ -79,9 +79,7 @@ def test_an_attempt_that_was_replaced_is_seen_and_does_not_count() -> None:
 
 def test_of_a_test_that_got_another_row_all_nights_are_there() -> None:
     table = TestTable()
-    old = run(0, integration={"two": "passed"})
-    renamed = [item.model_copy(update={"title": "before"}) for item in old.outcomes]
-    before = stored(old.model_copy(update={"outcomes": tuple(renamed)}), table)
+    before = stored(changed(run(0, integration={"two": "passed"}), lambda _: True, title="before"), table)
     after = stored(run(1, integration={"two": "failed"}), table)
     plans = [plan(0), plan(1)]
     counting = {plans[0].id: before, plans[1].id: after}

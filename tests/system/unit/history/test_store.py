@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
-from unit.samples import night, plan, run, stored, whole_runs
+from unit.samples import changed, night, plan, run, stored, whole_runs
 
 from ootci.errors import (
     EXIT_INPUT,
@@ -170,12 +170,7 @@ def test_records_that_are_appended_together_are_written_at_the_end_also_after_an
 
 def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path) -> None:
     history = stored(tmp_path, plan(), plan(1), plan(2))
-    runs = [
-        run(number).model_copy(
-            update={"outcomes": tuple(item.model_copy(update={"title": title}) for item in run(number).outcomes)}
-        )
-        for number, title in enumerate(("old", "new", "old"))
-    ]
+    runs = [changed(run(number), lambda _: True, title=title) for number, title in enumerate(("old", "new", "old"))]
     for item in runs:
         history.append_run(item)
     assert whole_runs(History(tmp_path), "dev") == tuple(runs)
@@ -225,9 +220,7 @@ def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_
     history = stored(tmp_path, plan())
     history.append_run(run())
     before = _content(tmp_path)
-    slower = run().model_copy(
-        update={"outcomes": tuple(item.model_copy(update={"duration": 9}) for item in run().outcomes)}
-    )
+    slower = changed(run(), lambda _: True, duration=9)
     for other in (run(smoke={"one": "failed"}), run(smoke={"other": "passed"}), slower):
         with pytest.raises(HistoryConflict) as caught:
             history.append_run(other)

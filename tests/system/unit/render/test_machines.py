@@ -9,9 +9,9 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from jsonschema import Draft7Validator
+from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 
-from ootci.stages.render import render
 from ootci.stages.render.pages.api import api_schemas
 
 BASE = "https://example.com/some/where/"
@@ -121,10 +121,8 @@ def test_the_gate_at_the_top_is_the_same_below_api(site: Path) -> None:
     assert (site / "gate.json").read_bytes() == (site / "api/v1/gate.json").read_bytes()
 
 
-def test_a_device_newer_than_the_verdicts_is_there_too(sampled: Sample, tmp_path: Path) -> None:
-    verdicts = sampled.verdicts.model_copy(update={"devices": ()})
-    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
-    listed = content(tmp_path / "site/api/v1/devices.json")["devices"]
+def test_a_device_newer_than_the_verdicts_is_there_too(sampled: Sample, rendered: Rendered) -> None:
+    listed = content(rendered(devices=()) / "api/v1/devices.json")["devices"]
     assert {item["verdict"] for item in listed} == {"NEVER_RAN"}
     assert len(listed) == len(sampled.registry)
 

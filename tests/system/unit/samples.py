@@ -92,6 +92,11 @@ def plan(
     )
 
 
+def with_runs(made: Plan, **values: object) -> Plan:
+    """The plan with other values in each of its runs."""
+    return made.model_copy(update={"runs": tuple(item.model_copy(update=values) for item in made.runs)})
+
+
 def outcomes(suite: str, **by_name: str) -> tuple[Outcome, ...]:
     """Outcomes of a suite by the test's name: ``outcomes("smoke", one="passed")``."""
     return tuple(

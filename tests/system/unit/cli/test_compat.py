@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from unit.samples import plan, register
+from unit.samples import plan, register, request, with_runs
 from unit.stages.compat.wheels import COMMIT, plugin_objects, torch_wheel, write_wheel
 
 from ootci.cli.compat import compat_command
@@ -205,13 +205,9 @@ def test_wrong_input(ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], er
 
 def _plan_nightly(folder: Path, wheels: Wheels) -> Plan:
     """Write a plan that tests the new torch as a nightly; gives the plan without it."""
-    nightly = TorchRequest(
-        wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version="2.15.0", wheel=wheels.new
-    )
-    found = plan()
-    runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
-    write(found.model_copy(update={"runs": runs}), folder / ".ootci" / "plan.json")
-    return found
+    nightly = request().model_copy(update={"version": "2.15.0", "wheel": wheels.new})
+    write(with_runs(plan(), torch=nightly), folder / ".ootci" / "plan.json")
+    return plan()
 
 
 def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
@@ -265,17 +261,9 @@ def test_what_a_nightly_changed_since_the_one_before_is_kept(ootci: Tool, tmp_pa
     }
     newest = max(nightlies)
     with serve_torch_index(tmp_path / "index") as index:
-        nightly = TorchRequest(
-            wanted="nightly",
-            wanted_channel=Channel.NIGHTLY,
-            channel=Channel.NIGHTLY,
-            version=newest,
-            index_url=f"{index.variables['OOTCI_NIGHTLY_INDEX']}/cpu",
-            wheel=str(nightlies[newest]),
-        )
-        found = plan()
-        runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
-        write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+        asked = {"version": newest, "index_url": f"{index.variables['OOTCI_NIGHTLY_INDEX']}/cpu"}
+        nightly = request().model_copy(update={**asked, "wheel": str(nightlies[newest])})
+        write(with_runs(plan(), torch=nightly), tmp_path / ".ootci" / "plan.json")
 
         def exports() -> tuple[ExportChanges | None, str]:
             ran = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, **index.variables})
@@ -309,10 +297,9 @@ def test_what_a_pull_request_removes_is_told_in_the_summary_and_fails_nothing(
         wanted="7", wanted_channel=Channel.SOURCE, channel=Channel.SOURCE, version="2.15.0", wheel=f"/far/{built.name}"
     )
     proposal = Proposal(repository="pytorch/pytorch", pull_request=7, commit="a" * 40, ref="refs/pull/7/merge")
-    found = plan()
-    runs = tuple(run.model_copy(update={"torch": torch}) for run in found.runs)
+    found = with_runs(plan(), torch=torch)
     trigger = found.trigger.model_copy(update={"proposal": proposal})
-    write(found.model_copy(update={"runs": runs, "trigger": trigger}), tmp_path / ".ootci" / "plan.json")
+    write(found.model_copy(update={"trigger": trigger}), tmp_path / ".ootci" / "plan.json")
     version = "2.15.0.dev20261124+cpu"
     nightly = torch_wheel(tmp_path / "nightly", "old", version)
     asked = ("compat", "--planned", "--summary", str(tmp_path / "summary.md"))

@@ -106,8 +106,7 @@ def test_what_is_not_there_is_answered_with_what_is(
 
 
 def test_a_device_without_that_test_has_no_life_of_it(history: History) -> None:
-    history.append_plan(plan(8, ("other",)))
-    history.append_run(run(8, "other", smoke={"three": "passed"}))
+    stored(history.folder, plan(8, ("other",)), run(8, "other", smoke={"three": "passed"}))
     with pytest.raises(NotInHistory):
         life_of(history, "other", ONE)
     with pytest.raises(NotInHistory, match="no device"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from unit.render.rendering import Rendered
 from unit.render.run_reader import Told, read_run
 from unit.render.sample import Sample
-from unit.samples import plan, run
+from unit.samples import plan, run, with_runs
 
 from ootci.history.expectations import known_ids
 from ootci.history.store import History
@@ -171,10 +171,7 @@ def test_what_the_vendor_knew_is_told(tmp_path: Path) -> None:
             "expires": "2027-01-31",
         }
     )
-    night = plan(0)
-    night = night.model_copy(
-        update={"runs": tuple(item.model_copy(update={"known_failures": (entry,)}) for item in night.runs)}
-    )
+    night = with_runs(plan(0), known_failures=(entry,))
     found = stored(run(0, smoke={"a": "failed", "b": "failed"}, integration={}))
     (tmp_path / "run.json").write_bytes(run_files.run_file(found, night, {})[1])
     assert json.loads((tmp_path / "run.json").read_text())["known"] == "0"

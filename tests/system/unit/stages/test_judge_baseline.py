@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from unit.samples import changed, device, night, nights, on_release, on_torch, outcomes, plan, run
+from unit.samples import changed, device, night, nights, on_release, on_torch, outcomes, plan, run, with_runs
 from unit.stages.judging import judged
 from unit.stages.other_torches import RELEASE
 
@@ -146,11 +146,6 @@ def test_of_a_suite_that_the_vendor_brings_the_reference_accepts_no_loss(tmp_pat
     assert _of(found).verdict is V.LOST_TESTS
 
 
-def _planned(number: int, **values: object) -> Plan:
-    made = plan(number)
-    return made.model_copy(update={"runs": tuple(item.model_copy(update=values) for item in made.runs)})
-
-
 def test_the_device_file_that_runs_a_suite_no_longer_accepts_its_loss(tmp_path: Path) -> None:
     smoke = (PlannedSuite(name="smoke"),)
     less = run(1, stages={"integration": "not_run"})
@@ -169,7 +164,7 @@ def test_a_capability_that_is_declared_unsupported_accepts_the_loss_of_its_tests
         return record.model_copy(update={"outcomes": (*record.outcomes, *more), "suites": suites})
 
     claim = (Unsupported(capability=Capability("streams_events"), reason="none"),) if declared else ()
-    records = (plan(0), with_streams(run(0), "passed"), _planned(1, unsupported=claim))
+    records = (plan(0), with_streams(run(0), "passed"), with_runs(plan(1), unsupported=claim))
     assert _of(_judge(tmp_path, *records, with_streams(run(1), "unsupported"))).verdict is verdict
 
 
@@ -189,7 +184,7 @@ def test_the_device_file_accepts_a_loss_in_words_for_a_time(
     accepted = LostTests.model_validate_json(json.dumps({**values, **entry}))
     less = _names(range(3))
     records: list[Plan | Run] = [plan(0), run(0, integration=FULL)]
-    records += [_planned(1, lost_tests=(accepted,)), run(1, integration=less)]
+    records += [with_runs(plan(1), lost_tests=(accepted,)), run(1, integration=less)]
     assert _of(_judge(tmp_path, *records)).verdict is verdict
     # What was accepted once stays accepted when the entry is gone; what was not is still lost.
     assert _of(_judge(tmp_path, plan(2), run(2, integration=less))).verdict is verdict

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.samples import changed, device, nights, plan, run
+from unit.samples import changed, device, nights, plan, run, with_runs
 from unit.stages.judging import judged
 
 from ootci.model.device import KnownFailure, Unsupported
@@ -45,9 +45,7 @@ def _claim(capability: str = "sparse") -> Unsupported:
 
 
 def _plan(number: int, known: Sequence[KnownFailure] = (), unsupported: Sequence[Unsupported] = ()) -> Plan:
-    made = plan(number)
-    claimed = {"known_failures": tuple(known), "unsupported": tuple(unsupported)}
-    return made.model_copy(update={"runs": tuple(item.model_copy(update=claimed) for item in made.runs)})
+    return with_runs(plan(number), known_failures=tuple(known), unsupported=tuple(unsupported))
 
 
 def _run(

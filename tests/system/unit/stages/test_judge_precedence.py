@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.samples import changed, plan, retries, run
+from unit.samples import changed, plan, retries, run, with_runs
 
 from ootci.history.store import History
 from ootci.history.stored import stored
@@ -176,9 +176,7 @@ def _plan(paused: bool) -> Plan:
         )
         for suite in SUITES
     )
-    return made.model_copy(
-        update={"runs": tuple(item.model_copy(update={"known_failures": entries}) for item in made.runs)}
-    )
+    return with_runs(made, known_failures=entries)
 
 
 @settings(max_examples=400)

@@ -14,6 +14,7 @@ from ootci.model.outcome import Attempt, Counts, Outcome, OutcomeName
 from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import ReportState, Run, SuiteReport
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
+from ootci.model.verdict import VerdictName
 
 FIRST_NIGHT = datetime(2026, 11, 1, 4, 0, tzinfo=timezone.utc)
 NIGHTLY = "2.14.0.dev20261101+cpu"
@@ -60,6 +61,22 @@ def request() -> TorchRequest:
     return TorchRequest(wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version=NIGHTLY)
 
 
+VERDICTS = {
+    "o": VerdictName.OK,
+    "k": VerdictName.KNOWN,
+    "u": VerdictName.UNSTABLE,
+    "f": VerdictName.FAILING,
+    "l": VerdictName.LOST_TESTS,
+    "r": VerdictName.REGRESSED,
+    "s": VerdictName.SMOKE_BROKEN,
+    "m": VerdictName.IMPORT_BROKEN,
+    "b": VerdictName.BUILD_BROKEN,
+    "i": VerdictName.INFRA,
+    "n": VerdictName.NO_DATA,
+    ".": VerdictName.NEVER_RAN,
+    "p": VerdictName.PAUSED,
+}
+"""A letter for each verdict, by which nights are written."""
 SUITES = (PlannedSuite(name="smoke"), PlannedSuite(name="integration"))
 
 

@@ -32,6 +32,11 @@ class Wheels:
     new: str
     plugin: str
 
+    @property
+    def pip(self) -> dict[str, str]:
+        """Variables with which pip finds the plugin and nothing else."""
+        return {**OFFLINE, "PIP_FIND_LINKS": str(Path(self.plugin).parent)}
+
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
@@ -130,8 +135,7 @@ def test_the_limits_of_a_torch_hold_for_each_plugin_and_not_for_a_night(
 
 def test_a_device_s_public_wheel_is_downloaded_and_read(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
     register(tmp_path, extra="compat:\n  package: torch-card\n")
-    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-    ran = ootci("compat", "dev", "--torch", wheels.new, "--torch", wheels.old, cwd=tmp_path, env=pip)
+    ran = ootci("compat", "dev", "--torch", wheels.new, "--torch", wheels.old, cwd=tmp_path, env=wheels.pip)
     assert ran.code == 1, ran.err
     assert "dev 1.0  2.13.0    3        2      2 sym + 1 py  0\n" in ran.out
 
@@ -216,8 +220,7 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     unreachable = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, "PIP_NO_INDEX": "maybe"})
     assert unreachable.code == 0
     assert "not everything is checked" in unreachable.err
-    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-    ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    ran = ootci("compat", "--planned", cwd=tmp_path, env=wheels.pip)
     assert ran.code == 0
     # A torch is no evidence against itself, and no other one is to be had.
     assert "dev on torch 2.15.0: cannot be checked: there is no other torch to compare with\n" in ran.out
@@ -228,12 +231,12 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     # A night on which no device runs is predicted on the nightly that was planned for that.
     (nightly,) = {run.torch for run in read(Plan, tmp_path / ".ootci" / "plan.json").runs}
     write(found.model_copy(update={"runs": (), "nightly": nightly}), tmp_path / ".ootci" / "plan.json")
-    ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    ran = ootci("compat", "--planned", cwd=tmp_path, env=wheels.pip)
     assert "dev on torch 2.15.0: cannot be checked: " in ran.out
     assert read(Compat, tmp_path / ".ootci" / "compat.json") == predicted
     gone = nightly.model_copy(update={"unavailable_reason": "the index does not answer"})
     write(found.model_copy(update={"runs": (), "nightly": gone}), tmp_path / ".ootci" / "plan.json")
-    without = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    without = ootci("compat", "--planned", cwd=tmp_path, env=wheels.pip)
     assert without.code == 0
     assert "nothing is predicted: the plan has no torch to check: the index does not answer" in without.err
 
@@ -246,8 +249,7 @@ def test_a_nightly_predicts_the_newest_release_and_the_one_before_once_each(
     releases = [torch_wheel(tmp_path / version, "old", version) for version in ("2.14.1", "2.14.0", "2.13.0")]
     with serve_torch_index(tmp_path / "index") as index:
         index.files |= {f"/release/cpu/torch/{wheel.name}": wheel.read_bytes() for wheel in releases}
-        pip = {"PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-        ran = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, **index.variables, **pip})
+        ran = ootci("compat", "--planned", cwd=tmp_path, env={**wheels.pip, **index.variables})
     assert ran.code == 0, ran.err
     predicted = read(Compat, tmp_path / ".ootci" / "compat.json")
     assert [torch.version for torch in predicted.torches] == ["2.15.0", "2.14.1", "2.13.0"]
@@ -305,8 +307,7 @@ def test_what_a_pull_request_removes_is_told_in_the_summary_and_fails_nothing(
     asked = ("compat", "--planned", "--summary", str(tmp_path / "summary.md"))
     with serve_torch_index(tmp_path / "index") as index:
         index.files[f"/nightly/cpu/torch/{nightly.name}"] = nightly.read_bytes()
-        pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent), **index.variables}
-        ran = ootci(*asked, cwd=tmp_path, env=pip)
+        ran = ootci(*asked, cwd=tmp_path, env={**wheels.pip, **index.variables})
     assert ran.code == 0, ran.err
     removes = "torch 2.15.0 removes 2 symbols that 1 of 1 plugins' released binaries need: dev"
     assert f"{removes}\n" in ran.out
@@ -319,7 +320,6 @@ def test_what_a_pull_request_removes_is_told_in_the_summary_and_fails_nothing(
 
 def test_without_a_plugin_every_registered_device_is_compared(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
     register(tmp_path, extra="compat:\n  package: torch-card\n")
-    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-    ran = ootci("compat", "--between", wheels.old, wheels.new, cwd=tmp_path, env=pip)
+    ran = ootci("compat", "--between", wheels.old, wheels.new, cwd=tmp_path, env=wheels.pip)
     assert ran.code == 1
     assert ran.out.startswith("torch 2.15.0 removes 2 symbols that 1 of 1 plugins' released binaries need: dev\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -39,6 +40,11 @@ def content(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+@cache
+def validator(path: Path) -> Draft7Validator:
+    return Draft7Validator(content(path))
+
+
 def test_every_file_is_in_the_index_and_follows_the_schema_that_it_names(sites: tuple[Path, ...]) -> None:
     for site in sites:
         top = site / "api" / "v1"
@@ -62,7 +68,7 @@ def test_every_file_is_in_the_index_and_follows_the_schema_that_it_names(sites: 
         for item in [*index["files"], *made]:
             body = content(top / item["path"])
             assert body["schema_version"] == item["schema_version"], item
-            Draft7Validator(content(top / item["schema_path"])).validate(body)
+            validator(top / item["schema_path"]).validate(body)
 
 
 def attempts(path: Path) -> list[dict[str, Any]]:

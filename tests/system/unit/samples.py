@@ -77,6 +77,20 @@ VERDICTS = {
     "p": VerdictName.PAUSED,
 }
 """A letter for each verdict, by which nights are written."""
+OUTCOMES = {
+    "p": "passed",
+    "f": "failed",
+    "e": "error",
+    "c": "crashed",
+    "t": "timed_out",
+    "a": "failed",
+    "s": "skipped",
+    "u": "unsupported",
+    "n": "not_run",
+    "x": "xfailed",
+    "X": "xpassed",
+}
+"""A letter for each outcome; ``a`` is a failure that passed when it was run again."""
 SUITES = (PlannedSuite(name="smoke"), PlannedSuite(name="integration"))
 
 
@@ -209,6 +223,12 @@ def on_release(record: Run, version: str = "2.13.0+cpu") -> Run:
 def nights(*runs: Run | None) -> list[Plan | Run]:
     """A plan for each night, each with the run that was reported, if any."""
     return [record for number, made in enumerate(runs) for record in (plan(number), made) if record is not None]
+
+
+def lettered(number: int, letter: str) -> Run:
+    """A run in which the test `two` has the outcome of a letter; ``.`` is a run without it, ``a`` passed again."""
+    made = run(number, integration={} if letter == "." else {"two": OUTCOMES[letter]})
+    return changed(made, attempts=retries("passed") if letter == "a" else ())
 
 
 def build(number: int = 0, name: str = "dev", python: str | None = None) -> Build:

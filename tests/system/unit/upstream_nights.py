@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unit.samples import plan, run
+from unit.samples import OUTCOMES, plan, run
 
 from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import Run
 
 SUITES = (PlannedSuite(name="smoke"), PlannedSuite(name="upstream"))
-_OUTCOMES = {"p": "passed", "f": "failed", "s": "skipped", "x": "xfailed", "n": "not_run"}
 
 
 def upstream_nights(letters: Mapping[str, str], name: str = "dev") -> list[Plan | Run]:
@@ -24,7 +23,7 @@ def upstream_nights(letters: Mapping[str, str], name: str = "dev") -> list[Plan 
     for number in range(max(map(len, letters.values()))):
         tonight = {test: row[number] for test, row in letters.items() if row[number : number + 1].strip(".")}
         made = run(
-            number, name, suite="upstream", integration={test: _OUTCOMES[letter] for test, letter in tonight.items()}
+            number, name, suite="upstream", integration={test: OUTCOMES[letter] for test, letter in tonight.items()}
         )
         found += [plan(number, (name,), suites=SUITES), made]
     return found

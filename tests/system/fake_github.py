@@ -68,6 +68,12 @@ class FakeGithub(Server):
         """What makes the tool take this for GitHub."""
         return {"OOTCI_GITHUB_API": self.url, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 
+    @property
+    def job(self) -> dict[str, str]:
+        """The same, and what a job on the default branch has."""
+        where = {"GITHUB_REPOSITORY": REPOSITORY, "GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main"}
+        return {**self.environment, **where, "GITHUB_ACTIONS": "true", "GITHUB_TOKEN": TOKEN}
+
     def add(self, title: str, body: str, labels: tuple[str, ...] = (), login: str = "", **more: object) -> int:
         """Make an issue as somebody, and give its number."""
         number = len(self.issues) + 1

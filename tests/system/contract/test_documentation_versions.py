@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+import repositories
 from properdocs.config import load_config
 
-from commands import run_command, scrubbed  # isort: skip
+from commands import run_command  # isort: skip
 
 PYTHON = """\
 #!/usr/bin/env bash
@@ -36,16 +36,10 @@ def repository(tmp_path: Path, root: Path) -> Path:
         (folder / "broken").unlink(missing_ok=True)
         if tag == "v1.0.0":
             (folder / "broken").touch()
-        _git(folder, "init", "--quiet")
-        _git(folder, "add", "--all")
-        _git(folder, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "x")
+        repositories.repository(folder)
         if tag:
-            _git(folder, "tag", tag)
+            repositories.git(folder, "tag", tag)
     return folder
-
-
-def _git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, env=scrubbed())
 
 
 def test_the_last_minor_versions_are_folders_of_the_site(repository: Path) -> None:

@@ -16,13 +16,11 @@ from commands import Ran, Tool, scrubbed
 from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device, write_suites
 from repositories import commit, repository
-from unit.samples import plan, run
+from unit.samples import changed, on_torch, plan, run, stored
 
-from ootci.history.store import History
 from ootci.model.bisection import Bisection, Ending, StepResult
 from ootci.model.build import PluginBuild
 from ootci.model.record import read, write
-from ootci.model.torch_build import TorchBuild
 
 pytestmark = pytest.mark.long
 
@@ -47,15 +45,11 @@ def _repository(folder: Path) -> str:
 
 def _remember(folder: Path, commit: str) -> None:
     """A history in which the test passed on the first nightly and failed on the fifth."""
-    store = History(folder / "data")
     plugin = PluginBuild(package="torch-bent", version="1.0", source="git", commit=commit)
     for number, outcome in ((0, "passed"), (4, "failed")):
-        record = run(number, "bent", smoke={"one": outcome})
-        outcomes = [item.model_copy(update={"id": TEST}) for item in record.outcomes if item.suite == "smoke"]
-        torch = TorchBuild(version=NIGHTLIES[number], git_version=COMMITS[number])
-        update = {"outcomes": tuple(outcomes), "torch": torch, "plugin": plugin}
-        store.append_plan(plan(number, ("bent",)))
-        store.append_run(record.model_copy(update=update))
+        made = changed(run(number, "bent", smoke={"one": outcome}), lambda item: item.suite == "smoke", id=TEST)
+        made = on_torch(made, NIGHTLIES[number], COMMITS[number]).model_copy(update={"plugin": plugin})
+        stored(folder / "data", plan(number, ("bent",)), made)
 
 
 def _interrupted(python: Path, folder: Path, variables: dict[str, str], at: str) -> Ran:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from repositories import git
+from repositories import commit, git, repository
 
 from ootci.adapters.git import clone_commands, commit_of, mirror, source_digest, source_files
 
@@ -44,9 +44,9 @@ def test_what_git_ignores_and_what_python_caches_is_no_source(tmp_path: Path) ->
     plain = _tree(tmp_path / "plain", a="1", __pycache____x="2")
     assert [path.name for path in source_files(plain)] == ["a"]
     git(tmp_path, "init", "-q", "repo")
-    repository = _tree(tmp_path / "repo", a="1", build__x="2")
-    (repository / ".gitignore").write_text("build/\n", encoding="utf-8")
-    assert [path.name for path in source_files(repository)] == [".gitignore", "a"]
+    folder = _tree(tmp_path / "repo", a="1", build__x="2")
+    (folder / ".gitignore").write_text("build/\n", encoding="utf-8")
+    assert [path.name for path in source_files(folder)] == [".gitignore", "a"]
 
 
 def test_a_deleted_file_that_git_still_knows_is_no_source(tmp_path: Path) -> None:
@@ -59,11 +59,8 @@ def test_a_deleted_file_that_git_still_knows_is_no_source(tmp_path: Path) -> Non
 
 def test_a_commit_says_whether_anything_below_the_folder_differs_from_it(tmp_path: Path) -> None:
     assert commit_of(tmp_path) is None
-    git(tmp_path, "init", "-q", ".")
     plugin = _tree(tmp_path, plugin__a="1", other__b="2") / "plugin"
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "x")
-    head = git(tmp_path, "rev-parse", "HEAD")
+    head = repository(tmp_path)
     assert commit_of(plugin) == head
     _tree(tmp_path, other__b="changed")
     assert commit_of(plugin) == head
@@ -74,14 +71,10 @@ def test_a_commit_says_whether_anything_below_the_folder_differs_from_it(tmp_pat
 
 
 def test_the_clone_commands_fetch_exactly_one_ref(tmp_path: Path) -> None:
-    origin = tmp_path / "origin"
-    git(tmp_path, "init", "-q", "-b", "main", "origin")
-    _tree(origin, a="1")
-    git(origin, "add", ".")
-    git(origin, "commit", "-qm", "x")
+    origin = _tree(tmp_path / "origin", a="1")
+    repository(origin)
     git(origin, "tag", "v1")
-    _tree(origin, a="2")
-    git(origin, "commit", "-qam", "y")
+    commit(_tree(origin, a="2"))
     target = tmp_path / "clone"
     target.mkdir()
     for command in clone_commands(str(origin), "v1", submodules=False):
@@ -93,9 +86,7 @@ def test_the_clone_commands_fetch_exactly_one_ref(tmp_path: Path) -> None:
 def test_the_files_of_submodules_are_source_files_too(tmp_path: Path) -> None:
     origin, plugin = _tree(tmp_path / "origin", kernels__k="1"), _tree(tmp_path / "plugin", a="2")
     for folder in (origin, plugin):
-        git(folder, "init", "-q", ".")
-        git(folder, "add", ".")
-        git(folder, "commit", "-qm", "x")
+        repository(folder)
     git(plugin, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(origin), "third_party/ops")
     _tree(plugin, third_party__ops__untracked="3")
     found = [path.relative_to(plugin).as_posix() for path in source_files(plugin)]

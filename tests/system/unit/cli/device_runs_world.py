@@ -98,15 +98,7 @@ class World:
         return found
 
     def call(self, *arguments: str, **variables: str) -> Ran:
-        environment = {
-            **self.hub.environment,
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_REPOSITORY": REPOSITORY,
-            "GITHUB_REF_NAME": "main",
-            "GITHUB_TOKEN": TOKEN,
-            **variables,
-        }
-        ran: Ran = self._ootci(*arguments, cwd=self.folder, env=environment)
+        ran: Ran = self._ootci(*arguments, cwd=self.folder, env={**self.hub.job, **variables})
         assert TOKEN not in ran.out + ran.err
         assert not self.hub.leaked
         return ran

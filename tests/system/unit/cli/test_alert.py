@@ -33,14 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def at_home(hub: FakeGithub, **more: str) -> dict[str, str]:
-    return {
-        **hub.environment,
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_REPOSITORY": REPOSITORY,
-        "GITHUB_REF": "refs/heads/main",
-        "GITHUB_TOKEN": TOKEN,
-        **more,
-    }
+    return {**hub.job, **more}
 
 
 def night(folder: Path, letters: dict[str, str], *, stale: str | None = None) -> None:

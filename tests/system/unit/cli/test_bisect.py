@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device
-from unit.samples import plan, run
+from unit.samples import changed, on_torch, plan, run, stored
 
 from ootci.adapters.folder_lock import locked
 from ootci.history.bisection import conclude
-from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
 from ootci.model.device import load_device
 from ootci.model.record import read, write
-from ootci.model.torch_build import TorchBuild
 
 from commands import Ran, Tool  # isort: skip
 
@@ -158,13 +156,9 @@ def test_foreign_text_stays_on_its_line(world: World, style: str) -> None:
 
 
 def test_the_history_gives_the_ends(world: World) -> None:
-    store = History(world.folder / "data")
     for number, (nightly, outcome) in enumerate(zip(NIGHTLIES[1:4], ("passed", "failed", "failed"), strict=True)):
-        record = run(number, smoke={"one": outcome})
-        outcomes = [item.model_copy(update={"id": TEST}) for item in record.outcomes if item.suite == "smoke"]
-        update = {"outcomes": tuple(outcomes), "torch": TorchBuild(version=nightly)}
-        store.append_plan(plan(number))
-        store.append_run(record.model_copy(update=update))
+        made = changed(run(number, smoke={"one": outcome}), lambda item: item.suite == "smoke", id=TEST)
+        stored(world.folder / "data", plan(number), on_torch(made, nightly))
     file = world.left_behind(world.begun(1, 2), _0="good", _1="bad")
     ran = world.bisect()
     assert ran.code == 0, ran.err

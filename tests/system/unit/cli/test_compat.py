@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from unit.samples import plan, register
+from unit.samples import plan, register, request, with_runs
 from unit.stages.compat.wheels import COMMIT, plugin_objects, torch_wheel, write_wheel
 
 from ootci.cli.compat import compat_command
@@ -31,6 +31,11 @@ class Wheels:
     old: str
     new: str
     plugin: str
+
+    @property
+    def pip(self) -> dict[str, str]:
+        """Variables with which pip finds the plugin and nothing else."""
+        return {**OFFLINE, "PIP_FIND_LINKS": str(Path(self.plugin).parent)}
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +135,7 @@ def test_the_limits_of_a_torch_hold_for_each_plugin_and_not_for_a_night(
 
 def test_a_device_s_public_wheel_is_downloaded_and_read(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
     register(tmp_path, extra="compat:\n  package: torch-card\n")
-    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-    ran = ootci("compat", "dev", "--torch", wheels.new, "--torch", wheels.old, cwd=tmp_path, env=pip)
+    ran = ootci("compat", "dev", "--torch", wheels.new, "--torch", wheels.old, cwd=tmp_path, env=wheels.pip)
     assert ran.code == 1, ran.err
     assert "dev 1.0  2.13.0    3        2      2 sym + 1 py  0\n" in ran.out
 
@@ -205,13 +209,9 @@ def test_wrong_input(ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], er
 
 def _plan_nightly(folder: Path, wheels: Wheels) -> Plan:
     """Write a plan that tests the new torch as a nightly; gives the plan without it."""
-    nightly = TorchRequest(
-        wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version="2.15.0", wheel=wheels.new
-    )
-    found = plan()
-    runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
-    write(found.model_copy(update={"runs": runs}), folder / ".ootci" / "plan.json")
-    return found
+    nightly = request().model_copy(update={"version": "2.15.0", "wheel": wheels.new})
+    write(with_runs(plan(), torch=nightly), folder / ".ootci" / "plan.json")
+    return plan()
 
 
 def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
@@ -220,8 +220,7 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     unreachable = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, "PIP_NO_INDEX": "maybe"})
     assert unreachable.code == 0
     assert "not everything is checked" in unreachable.err
-    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-    ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    ran = ootci("compat", "--planned", cwd=tmp_path, env=wheels.pip)
     assert ran.code == 0
     # A torch is no evidence against itself, and no other one is to be had.
     assert "dev on torch 2.15.0: cannot be checked: there is no other torch to compare with\n" in ran.out
@@ -232,12 +231,12 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     # A night on which no device runs is predicted on the nightly that was planned for that.
     (nightly,) = {run.torch for run in read(Plan, tmp_path / ".ootci" / "plan.json").runs}
     write(found.model_copy(update={"runs": (), "nightly": nightly}), tmp_path / ".ootci" / "plan.json")
-    ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    ran = ootci("compat", "--planned", cwd=tmp_path, env=wheels.pip)
     assert "dev on torch 2.15.0: cannot be checked: " in ran.out
     assert read(Compat, tmp_path / ".ootci" / "compat.json") == predicted
     gone = nightly.model_copy(update={"unavailable_reason": "the index does not answer"})
     write(found.model_copy(update={"runs": (), "nightly": gone}), tmp_path / ".ootci" / "plan.json")
-    without = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    without = ootci("compat", "--planned", cwd=tmp_path, env=wheels.pip)
     assert without.code == 0
     assert "nothing is predicted: the plan has no torch to check: the index does not answer" in without.err
 
@@ -250,8 +249,7 @@ def test_a_nightly_predicts_the_newest_release_and_the_one_before_once_each(
     releases = [torch_wheel(tmp_path / version, "old", version) for version in ("2.14.1", "2.14.0", "2.13.0")]
     with serve_torch_index(tmp_path / "index") as index:
         index.files |= {f"/release/cpu/torch/{wheel.name}": wheel.read_bytes() for wheel in releases}
-        pip = {"PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-        ran = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, **index.variables, **pip})
+        ran = ootci("compat", "--planned", cwd=tmp_path, env={**wheels.pip, **index.variables})
     assert ran.code == 0, ran.err
     predicted = read(Compat, tmp_path / ".ootci" / "compat.json")
     assert [torch.version for torch in predicted.torches] == ["2.15.0", "2.14.1", "2.13.0"]
@@ -265,17 +263,9 @@ def test_what_a_nightly_changed_since_the_one_before_is_kept(ootci: Tool, tmp_pa
     }
     newest = max(nightlies)
     with serve_torch_index(tmp_path / "index") as index:
-        nightly = TorchRequest(
-            wanted="nightly",
-            wanted_channel=Channel.NIGHTLY,
-            channel=Channel.NIGHTLY,
-            version=newest,
-            index_url=f"{index.variables['OOTCI_NIGHTLY_INDEX']}/cpu",
-            wheel=str(nightlies[newest]),
-        )
-        found = plan()
-        runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
-        write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+        asked = {"version": newest, "index_url": f"{index.variables['OOTCI_NIGHTLY_INDEX']}/cpu"}
+        nightly = request().model_copy(update={**asked, "wheel": str(nightlies[newest])})
+        write(with_runs(plan(), torch=nightly), tmp_path / ".ootci" / "plan.json")
 
         def exports() -> tuple[ExportChanges | None, str]:
             ran = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, **index.variables})
@@ -309,17 +299,15 @@ def test_what_a_pull_request_removes_is_told_in_the_summary_and_fails_nothing(
         wanted="7", wanted_channel=Channel.SOURCE, channel=Channel.SOURCE, version="2.15.0", wheel=f"/far/{built.name}"
     )
     proposal = Proposal(repository="pytorch/pytorch", pull_request=7, commit="a" * 40, ref="refs/pull/7/merge")
-    found = plan()
-    runs = tuple(run.model_copy(update={"torch": torch}) for run in found.runs)
+    found = with_runs(plan(), torch=torch)
     trigger = found.trigger.model_copy(update={"proposal": proposal})
-    write(found.model_copy(update={"runs": runs, "trigger": trigger}), tmp_path / ".ootci" / "plan.json")
+    write(found.model_copy(update={"trigger": trigger}), tmp_path / ".ootci" / "plan.json")
     version = "2.15.0.dev20261124+cpu"
     nightly = torch_wheel(tmp_path / "nightly", "old", version)
     asked = ("compat", "--planned", "--summary", str(tmp_path / "summary.md"))
     with serve_torch_index(tmp_path / "index") as index:
         index.files[f"/nightly/cpu/torch/{nightly.name}"] = nightly.read_bytes()
-        pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent), **index.variables}
-        ran = ootci(*asked, cwd=tmp_path, env=pip)
+        ran = ootci(*asked, cwd=tmp_path, env={**wheels.pip, **index.variables})
     assert ran.code == 0, ran.err
     removes = "torch 2.15.0 removes 2 symbols that 1 of 1 plugins' released binaries need: dev"
     assert f"{removes}\n" in ran.out
@@ -332,7 +320,6 @@ def test_what_a_pull_request_removes_is_told_in_the_summary_and_fails_nothing(
 
 def test_without_a_plugin_every_registered_device_is_compared(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
     register(tmp_path, extra="compat:\n  package: torch-card\n")
-    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
-    ran = ootci("compat", "--between", wheels.old, wheels.new, cwd=tmp_path, env=pip)
+    ran = ootci("compat", "--between", wheels.old, wheels.new, cwd=tmp_path, env=wheels.pip)
     assert ran.code == 1
     assert ran.out.startswith("torch 2.15.0 removes 2 symbols that 1 of 1 plugins' released binaries need: dev\n")

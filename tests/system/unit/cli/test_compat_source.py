@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, plan
+from unit.samples import DEVICE_YAML, plan, request, with_runs
 from unit.stages.compat.wheels import torch_wheel
 
 from ootci.model.compat import Compat, FindingKind, Forecast, Prediction
 from ootci.model.record import read, write
-from ootci.model.torch_build import Channel, TorchRequest
 
 from commands import OFFLINE, Ran, Tool  # isort: skip
 
@@ -159,12 +158,9 @@ def test_what_fails_before_the_compiler_predicts_nothing(
 def test_a_night_s_job_compiles_one_source_and_reads_no_wheel(ootci: Tool, tmp_path: Path, torches: Torches) -> None:
     _repository(tmp_path / "plugin", "kept")
     _register(tmp_path, tmp_path / "plugin")
-    nightly = TorchRequest(
-        wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version="2.15.0", wheel=torches.new
-    )
-    planned = plan(names=("openreg",), paused={"dev": "No card."})
-    runs = tuple(run.model_copy(update={"torch": nightly}) for run in planned.runs)
-    write(planned.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+    nightly = request().model_copy(update={"version": "2.15.0", "wheel": torches.new})
+    planned = with_runs(plan(names=("openreg",), paused={"dev": "No card."}), torch=nightly)
+    write(planned, tmp_path / ".ootci" / "plan.json")
     ran, found = _compiled(ootci, tmp_path, "--planned")
     assert ran.code == 0, ran.err
     assert read(Compat, tmp_path / ".ootci" / Compat.FILE).plan_id == planned.id

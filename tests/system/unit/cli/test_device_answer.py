@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_github import REPOSITORY, TOKEN, Moment
+from fake_github import TOKEN, Moment
 from fake_pulls import FakePull, FakePulls, fake_pulls
 from unit.samples import register
 
@@ -51,17 +51,9 @@ def upload(hub: FakePulls, review: Review, run: int = 5) -> None:
 
 
 def answer(ootci: Tool, folder: Path, hub: FakePulls, *more: str, commit: str = SHA, **variables: str) -> Ran:
-    environment = {
-        **hub.environment,
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_REPOSITORY": REPOSITORY,
-        "GITHUB_REF": "refs/heads/main",
-        "GITHUB_TOKEN": TOKEN,
-        **variables,
-    }
     given = ("--run=5", f"--commit={commit}", f"--head-repository={FORK}", "--head-branch=change")
     page = "--url=https://github.com/example/repository/actions/runs/5"
-    ran: Ran = ootci("device", "answer", *given, page, *more, cwd=folder, env=environment)
+    ran: Ran = ootci("device", "answer", *given, page, *more, cwd=folder, env={**hub.job, **variables})
     assert TOKEN not in ran.out + ran.err
     assert not hub.leaked
     return ran

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 import pytest
 from every_command import every_command
-from unit.samples import plan, register, run
+from unit.samples import plan, register, run, stored
 
-from ootci.history.store import History
 from ootci.model.schema import device_schema
 
 from commands import Tool  # isort: skip
@@ -75,9 +74,7 @@ OTHERS = {"nightly", "plan", "bisect", "compat", "relay readiness", "relay repor
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_device_is_named_by_its_name_or_its_file(ootci: Tool, folder: Path, command: str) -> None:
-    history = History(folder / "data")
-    history.append_plan(plan(0, ("one",)))
-    history.append_run(run(0, "one", smoke={"a": "passed"}))
+    stored(folder / "data", plan(0, ("one",)), run(0, "one", smoke={"a": "passed"}))
     by_name, by_file = (
         ootci(*command.format(device, device).split(), cwd=folder) for device in ("one", "devices/one.yaml")
     )

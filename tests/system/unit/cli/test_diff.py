@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run, stored
+from unit.samples import changed, on_torch, plan, run, stored
 
-from ootci.history.store import History
 from ootci.model.device import KnownFailure
 from ootci.model.record import write
-from ootci.model.torch_build import TorchBuild
 
 from commands import Tool  # isort: skip
 
@@ -21,18 +19,13 @@ MESSAGE = "AssertionError: 3.0 is not 2.9"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A night on which all is well, and one on which 25 tests fail in the same way."""
-    store = History(tmp_path / "data")
     names = [f"t{number:02}" for number in range(30)]
     first = run(0, smoke=dict.fromkeys(names, "passed"), integration={"gone": "passed", "mended": "failed"})
     failing = dict.fromkeys(names[:25], "failed")
     second = run(1, smoke={**dict.fromkeys(names, "passed"), **failing}, integration={"mended": "passed"})
     for number, record in enumerate((first, second)):
-        outcomes = [
-            item.model_copy(update={"message": MESSAGE}) if item.is_failure else item for item in record.outcomes
-        ]
-        torch = TorchBuild(version=f"2.15.0.dev2026110{number}+cpu", git_version=str(number) * 40)
-        store.append_plan(plan(number))
-        store.append_run(record.model_copy(update={"outcomes": tuple(outcomes), "torch": torch}))
+        made = on_torch(record, f"2.15.0.dev2026110{number}+cpu", str(number) * 40)
+        stored(tmp_path / "data", plan(number), changed(made, message=MESSAGE))
     return tmp_path
 
 

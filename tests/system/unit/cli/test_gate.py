@@ -10,14 +10,12 @@ import pytest
 import yaml
 from fake_actions import WORKFLOWS, FakeJob, fake_actions
 from fake_github import REPOSITORY, TOKEN
-from unit.samples import night, plan, register, run, stored
+from unit.samples import changed, night, on_torch, plan, register, retries, run, stored
 
 from ootci.history.store import History
 from ootci.model.device import load_registry
-from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.record import write
 from ootci.model.run import Run
-from ootci.model.torch_build import TorchBuild
 from ootci.stages.judge import judge
 
 from commands import Tool  # isort: skip
@@ -144,11 +142,7 @@ def test_where_only_advisory_devices_take_part_nobody_closes_it_but_who_asks_for
 
 def test_flaky_tests_are_told_apart(ootci: Tool, folder: Path) -> None:
     made = run(9, "dev", integration={**USUAL, "good": "failed"})
-    again = (Attempt(outcome=OutcomeName.PASSED),)
-    outcomes = [
-        item.model_copy(update={"attempts": again}) if item.id.endswith("good") else item for item in made.outcomes
-    ]
-    _report(folder, made.model_copy(update={"outcomes": tuple(outcomes)}))
+    _report(folder, changed(made, lambda item: item.id.endswith("good"), attempts=retries("passed")))
     code, out, _ = _ask(ootci, folder)
     assert (code, "- dev: not worse, 1 failing as before, 1 flaky" in out) == (0, True)
 
@@ -218,22 +212,15 @@ def test_without_a_nightly_nothing_is_known(ootci: Tool, folder: Path) -> None:
     assert "no nightly on the same base has a complete report to hold it against" in out
 
 
-def _on(torch: TorchBuild, record: Run) -> Run:
-    request = record.torch_request.model_copy(update={"version": torch.version})
-    return record.model_copy(update={"torch": torch, "torch_request": request})
-
-
 def test_it_is_held_against_the_newest_nightly_on_the_same_base(ootci: Tool, folder: Path) -> None:
-    newer = TorchBuild(version="2.15.0.dev20261105+cpu")
-    failing = [_on(newer, run(4, name, integration={**USUAL, "good": "failed"})) for name in NAMES]
+    newer = "2.15.0.dev20261105+cpu"
+    failing = [on_torch(run(4, name, integration={**USUAL, "good": "failed"}), newer) for name in NAMES]
     stored(folder / "data", plan(4, NAMES), *failing)
     code, out, _ = _ask(ootci, folder)
     assert (code, "compared with night002-dev, torch 2.14.0.dev20261101+cpu" in out) == (0, True)
     for version, answer in (("2.15.0a0+gitabc", "not worse, 2 failing as before"), ("2.16.0a0", "no data")):
-        torch = TorchBuild(version=version)
         for name in NAMES:
-            made = run(9, name, integration={**USUAL, "good": "failed"})
-            _report(folder, _on(torch, made))
+            _report(folder, on_torch(run(9, name, integration={**USUAL, "good": "failed"}), version))
         assert f"- dev: {answer}" in _ask(ootci, folder)[1]
 
 

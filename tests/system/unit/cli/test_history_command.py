@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from repositories import bare_repository
 from unit.samples import DEVICE_YAML, night, plan, run, whole_runs
 
 from ootci.adapters.folder_lock import locked
@@ -317,8 +318,7 @@ def test_appending_twice_adds_nothing_and_a_changed_run_is_refused(ootci: Tool, 
 def test_fetch_append_publish_and_fetch_again(
     ootci: Tool, work: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    remote = tmp_path_factory.mktemp("remote")
-    subprocess.run(["git", "init", "-q", "--bare", "."], cwd=remote, check=True)
+    remote = bare_repository(tmp_path_factory.mktemp("remote"))
     call: Callable[..., str] = lambda *arguments: ootci("history", *arguments, "--remote", str(remote), cwd=work).out  # noqa: E731
     assert call("fetch") == "the branch data does not exist yet; starting empty\n"
     ootci("history", "append", cwd=work)
@@ -329,7 +329,7 @@ def test_fetch_append_publish_and_fetch_again(
 
 
 def test_a_relative_remote_is_a_path_from_where_the_command_is_called(ootci: Tool, work: Path) -> None:
-    subprocess.run(["git", "init", "-q", "--bare", "remote"], cwd=work, check=True)
+    bare_repository(work / "remote")
     ootci("history", "append", cwd=work)
     for remote in ("remote", "./remote"):
         assert ootci("history", "publish", "--remote", remote, cwd=work).code == 0

@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.samples import night, plan, run
+from unit.samples import changed, night, plan, retries, run
 
 from ootci.adapters import table_files
 from ootci.history.store import History
-from ootci.model.outcome import Attempt, OutcomeName, Way
+from ootci.model.outcome import Outcome, Way
 
 from commands import Tool  # isort: skip
 
 TESTS = {"one": "passed", "two": "failed", "three": "skipped", "four": "crashed"}
+
+
+def _is_two(item: Outcome) -> bool:
+    return item.id.endswith("::two")
 
 
 @pytest.fixture
@@ -30,15 +34,9 @@ def work(tmp_path: Path) -> Path:
     for number in range(3):
         history.append_plan(plan(number, ("dev", "other")))
         record = run(number, smoke=TESTS, integration={})
-        outcomes = [
-            item.model_copy(
-                update={"message": "no", "duration": 1.5, "attempts": (Attempt(outcome=OutcomeName.PASSED),)}
-                if item.outcome is OutcomeName.FAILED
-                else {"ran": Way.NATIVE, "capability": "tensors"}
-            )
-            for item in record.outcomes
-        ]
-        history.append_run(record.model_copy(update={"outcomes": tuple(outcomes)}))
+        record = changed(record, _is_two, message="no", duration=1.5, attempts=retries("passed"))
+        record = changed(record, lambda item: not _is_two(item), ran=Way.NATIVE, capability="tensors")
+        history.append_run(record)
     history.append_run(run(2, "other"))
     for path in (tmp_path / "data").glob("details/*/dev.night000*"):
         path.unlink()

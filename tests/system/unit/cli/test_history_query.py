@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run
+from unit.samples import changed, on_torch, plan, run, stored
 
-from ootci.history.store import History
 from ootci.model.build import PluginBuild
-from ootci.model.torch_build import TorchBuild
 
 from commands import Tool  # isort: skip
 
@@ -20,18 +18,13 @@ ONE = "smoke/test_x.py::one"
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     """Two nights on which a test passed, one without a report, and two on which it failed with a hostile message."""
-    history = History(tmp_path / "data")
-    for number in range(5):
-        history.append_plan(plan(number))
+    history = stored(tmp_path / "data", *map(plan, range(5)))
     for number, outcome in ((0, "passed"), (1, "passed"), (3, "failed"), (4, "failed")):
         record = run(number, smoke={"one": outcome, "other": "passed"})
-        message = f"\x1b[31mno\n::error::{number}" + "!" * 200
-        outcomes = [
-            item.model_copy(update={"message": message}) if item.is_failure else item for item in record.outcomes
-        ]
-        torch = TorchBuild(version=f"2.15.0.dev2026110{number}", git_version=f"{number}" * 40)
+        record = changed(record, message=f"\x1b[31mno\n::error::{number}" + "!" * 200)
+        record = on_torch(record, f"2.15.0.dev2026110{number}", f"{number}" * 40)
         plugin = PluginBuild(package="p", version="1.0", source="p", commit="c" * 40)
-        history.append_run(record.model_copy(update={"outcomes": tuple(outcomes), "torch": torch, "plugin": plugin}))
+        history.append_run(record.model_copy(update={"plugin": plugin}))
     return tmp_path
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.samples import DEVICE_YAML, outcomes, plan, run
+from unit.samples import DEVICE_YAML, changed, outcomes, plan, run, with_runs
 
 from ootci.adapters import terminal
 from ootci.model.build import PluginBuild
-from ootci.model.outcome import Attempt
+from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import write
 from ootci.model.run import Environment, Links, Run
@@ -36,7 +36,7 @@ def _hostile(number: int, *, failed: bool) -> Run:
     honest = run(number, stages={"check": "failed"} if not failed else None)
     word = "failed" if failed else "passed"
     tests = outcomes("smoke", **{f"a{index}{EVIL}": word for index in range(3)})
-    return honest.model_copy(
+    hostile = honest.model_copy(
         update={
             "torch": TorchBuild(version=f"2.14.0{EVIL}", git_version=EVIL),
             "torch_request": honest.torch_request.model_copy(
@@ -52,28 +52,18 @@ def _hostile(number: int, *, failed: bool) -> Run:
                 stage.model_copy(update={"reason": EVIL, "excerpt": EVIL, "log": EVIL}) for stage in honest.stages
             ),
             "suites": tuple(suite.model_copy(update={"detail": EVIL}) for suite in honest.suites),
-            "outcomes": tuple(
-                item.model_copy(
-                    update={
-                        "title": EVIL,
-                        "message": EVIL if failed else None,
-                        "text": EVIL if failed else None,
-                        "attempts": (Attempt(outcome=item.outcome, message=EVIL),) if failed else (),
-                    }
-                )
-                for item in tests
-            ),
+            "outcomes": tuple(item.model_copy(update={"title": EVIL}) for item in tests),
         }
-    ).recounted()
+    )
+    attempts = (Attempt(outcome=OutcomeName.FAILED, message=EVIL),)
+    return changed(hostile, message=EVIL, text=EVIL, attempts=attempts).recounted()
 
 
 def _planned(number: int) -> Plan:
     made = plan(number)
     torch = made.runs[0].torch.model_copy(update={"version": EVIL, "fallback_reason": EVIL, "wanted": EVIL})
-    runs = tuple(one.model_copy(update={"torch": torch, "external": None}) for one in made.runs)
-    return made.model_copy(
-        update={"runs": runs, "trigger": made.trigger.model_copy(update={"url": EVIL, "event": EVIL})}
-    )
+    trigger = made.trigger.model_copy(update={"url": EVIL, "event": EVIL})
+    return with_runs(made, torch=torch, external=None).model_copy(update={"trigger": trigger})
 
 
 @pytest.fixture

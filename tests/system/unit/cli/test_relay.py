@@ -11,13 +11,13 @@ import pytest
 from deliveries import HEAD, changed, event_file, pull_request, push
 from jsonschema import Draft7Validator
 from relay_server import FIELDS, SECRETS, RelayServer, Trouble
-from unit.samples import night, plan, register, run, stored
+from unit.samples import NIGHTLY, night, on_torch, plan, register, run, stored
 
 from ootci.model.device import load_registry
 from ootci.model.record import write
 from ootci.model.run import Run
 from ootci.model.schema import schemas
-from ootci.model.torch_build import Channel, TorchBuild
+from ootci.model.torch_build import Channel
 from ootci.stages.judge import judge
 
 from commands import Ran, Tool  # isort: skip
@@ -266,9 +266,7 @@ def test_an_empty_variable_means_no_relay(report: Report, relay: RelayServer) ->
 @pytest.fixture
 def judged(folder: Path) -> Path:
     """A nightly of two devices, of which the second never reported."""
-    torch = TorchBuild(version="2.14.0.dev20261101+cpu", git_version=COMMIT)
-    made = _run(9, "dev", bad="passed").model_copy(update={"torch": torch})
-    return _judged(folder, made)
+    return _judged(folder, on_torch(_run(9, "dev", bad="passed"), NIGHTLY, COMMIT))
 
 
 def _judged(folder: Path, made: Run) -> Path:
@@ -300,12 +298,8 @@ def test_a_release_that_replaced_a_nightly_is_neither_its_success_nor_its_failur
 ) -> None:
     made = _run(9, "dev", good=test, bad="passed")
     for channel, conclusion in ((Channel.RELEASE, "neutral"), (Channel.NIGHTLY, bad)):
-        torch = made.torch_request.model_copy(
-            update={"channel": channel, "fallback_reason": "the index has no nightly"}
-        )
-        tested = TorchBuild(version="2.13.0+cpu", git_version=COMMIT)
-        attempt = 1 if channel is Channel.RELEASE else 2
-        _judged(folder, made.model_copy(update={"torch_request": torch, "torch": tested, "attempt": attempt}))
+        made = on_torch(made, "2.13.0+cpu", COMMIT, channel=channel, fallback_reason="the index has no nightly")
+        _judged(folder, made.model_copy(update={"attempt": 1 if channel is Channel.RELEASE else 2}))
         assert report("dev", "--nightly", "--status", "completed").code == 0
         assert relay.state.taken[-1]["workflow"]["conclusion"] == conclusion
 
@@ -314,7 +308,7 @@ def test_a_release_that_replaced_a_nightly_is_neither_its_success_nor_its_failur
 def test_a_torch_that_does_not_say_its_commit_cannot_be_reported(
     report: Report, relay: RelayServer, folder: Path, said: str | None
 ) -> None:
-    _judged(folder, _run(9, "dev").model_copy(update={"torch": TorchBuild(version="2.14.0", git_version=said)}))
+    _judged(folder, on_torch(_run(9, "dev"), "2.14.0", said))
     ran = report("--nightly", "--status", "completed")
     assert (ran.code, relay.state.taken) == (0, [])
     assert "dev: not reported, no run has the commit of PyTorch that was tested" in ran.err

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
-from unit.samples import night, plan, run, stored
+from unit.samples import changed, night, on_torch, plan, retries, run, stored
 
 from ootci.errors import NothingToBisect
 from ootci.history.bisection import commit_to_hold, conclude, ends_of, next_nightly, steps_left
@@ -17,24 +17,21 @@ from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step, StepResult
 from ootci.model.build import PluginBuild
 from ootci.model.cluster import Mark
-from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.run import Run
-from ootci.model.torch_build import Channel, TorchBuild
+from ootci.model.torch_build import Channel
 
 TEST = "smoke/test_x.py::one"
 
 
 def _night(number: int, outcome: str | None, *, attempt: int = 1, torch: int | None = None, commit: str = "") -> Run:
     """A run of the nightly of that day, in which the test came to that."""
-    record = run(number, smoke={} if outcome in (None, "flaky") else {"one": outcome or ""}, attempt=attempt)
-    if outcome == "flaky":
-        record = run(number, smoke={"one": "failed"}, attempt=attempt)
-        again = (Attempt(outcome=OutcomeName.PASSED),)
-        outcomes = [item.model_copy(update={"attempts": again}) for item in record.outcomes if item.is_failure]
-        record = record.model_copy(update={"outcomes": tuple(outcomes)})
-    version = f"2.15.0.dev{20261101 + (number if torch is None else torch)}+cpu"
+    tests = {} if outcome is None else {"one": outcome.replace("flaky", "failed")}
+    record = changed(
+        run(number, smoke=tests, attempt=attempt), attempts=retries("passed") if outcome == "flaky" else ()
+    )
     plugin = PluginBuild(package="p", version="1", source="p", commit=commit) if commit else None
-    return record.model_copy(update={"torch": TorchBuild(version=version), "plugin": plugin})
+    version = f"2.15.0.dev{20261101 + (number if torch is None else torch)}+cpu"
+    return on_torch(record, version).model_copy(update={"plugin": plugin})
 
 
 def _history(folder: Path, *runs: Run) -> History:
@@ -72,11 +69,10 @@ def test_the_last_attempt_of_a_nightly_counts(tmp_path: Path) -> None:
 
 
 def test_runs_on_other_torches_than_nightlies_are_passed_over(tmp_path: Path) -> None:
-    release = _night(1, "failed")
-    request = release.torch_request.model_copy(update={"channel": Channel.RELEASE})
-    odd = _night(2, "failed").model_copy(update={"torch": TorchBuild(version="what a plugin made of it")})
+    release = on_torch(_night(1, "failed"), "2.15.0.dev20261102+cpu", channel=Channel.RELEASE)
+    odd = on_torch(_night(2, "failed"), "what a plugin made of it")
     gone = _night(3, "passed").model_copy(update={"torch": None})
-    runs = [_night(0, "passed"), release.model_copy(update={"torch_request": request}), odd, gone, _night(4, "failed")]
+    runs = [_night(0, "passed"), release, odd, gone, _night(4, "failed")]
     assert _ends(_history(tmp_path, *runs)) == ("night000", "night004")
 
 

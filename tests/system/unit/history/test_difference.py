@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.samples import run
+from unit.samples import changed, retries, run
 
 from ootci.history.difference import changes_between, difference, newly_failing
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.difference import CHANGE_OF, FLAKY
-from ootci.model.outcome import FAILURES, Attempt, OutcomeName
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, commits_between
 from ootci.model.verdict import NEW_FAILURES, Change, ChangeName
@@ -35,11 +35,7 @@ def _id(name: str) -> str:
 
 def _with_flaky(record: Run, name: str) -> Run:
     """The same run, in which a failing test passed when it was run again."""
-    passed = (Attempt(outcome=OutcomeName.PASSED),)
-    outcomes = [
-        item.model_copy(update={"attempts": passed}) if item.id == _id(name) else item for item in record.outcomes
-    ]
-    return record.model_copy(update={"outcomes": tuple(outcomes)})
+    return changed(record, lambda item: item.id == _id(name), attempts=retries("passed"))
 
 
 def _stored(before: Run | None, after: Run) -> tuple[StoredRun | None, StoredRun]:
@@ -220,19 +216,13 @@ def test_silence_is_worse(stages: dict[str, str], reports: dict[str, dict[str, o
 
 
 def test_a_suite_that_failed_by_its_tests_alone_is_no_broken_stage() -> None:
-    before, after = run(0), run(1, smoke={"one": "failed"}, stages={"smoke": "failed"})
-    stages = [item.model_copy(update={"only_tests": item.name == "smoke"}) for item in after.stages]
-    found = difference(before, after.model_copy(update={"stages": tuple(stages)}))
+    found = difference(run(0), run(1, smoke={"one": "failed"}))
     assert found.worse == ("1 test fails in B and did not fail in A",)
 
 
 def test_the_message_is_that_of_the_side_that_fails() -> None:
-    def failing(record: Run, message: str) -> Run:
-        outcomes = [item.model_copy(update={"message": message}) for item in record.outcomes if item.suite == "smoke"]
-        return record.model_copy(update={"outcomes": tuple(outcomes)})
-
-    before = failing(run(0, smoke={"a": "failed", "b": "passed", "c": "failed"}), "old")
-    after = failing(run(1, smoke={"a": "passed", "b": "failed", "c": "failed"}), "new")
+    before = changed(run(0, smoke={"a": "failed", "b": "passed", "c": "failed"}), lambda _: True, message="old")
+    after = changed(run(1, smoke={"a": "passed", "b": "failed", "c": "failed"}), lambda _: True, message="new")
     found = {item.id: item.message for item in difference(before, after).tests if item.suite == "smoke"}
     assert found == {_id("a"): "old", _id("b"): "new", _id("c"): "new"}
 

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from unit.samples import plan, run
+from unit.samples import changed, lettered, plan, run
 
 from ootci.history.ever_failed import NIGHTS, EverFailed, ever_failed
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
-from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 
 TWO = "integration/test_x.py::two"
-WORDS = {
-    "p": "passed",
-    "f": "failed",
-    "e": "error",
-    "c": "crashed",
-    "t": "timed_out",
-    "a": "failed",
-    "s": "skipped",
-    "u": "unsupported",
-    "n": "not_run",
-    "x": "xfailed",
-    "X": "xpassed",
-}
 
 
 def gathered(letters: str, more: tuple[StoredRun, ...] = (), table: TestTable | None = None) -> EverFailed:
@@ -38,9 +22,7 @@ def gathered(letters: str, more: tuple[StoredRun, ...] = (), table: TestTable | 
         plans.append(plan(number, names=() if letter == "-" else ("dev",)))
         if letter in "_-":
             continue
-        made = stored(run(number, integration={} if letter == "." else {"two": WORDS[letter]}), table)
-        later = {table.rows_of_id(TWO)[0]: (OutcomeName.PASSED,)} if letter == "a" else {}
-        counting[plans[-1].id] = replace(made, attempts=later)
+        counting[plans[-1].id] = stored(lettered(number, letter), table)
     return ever_failed("dev", plans, [*counting.values(), *more], counting.get, table)
 
 
@@ -79,9 +61,7 @@ def test_an_attempt_that_was_replaced_is_seen_and_does_not_count() -> None:
 
 def test_of_a_test_that_got_another_row_all_nights_are_there() -> None:
     table = TestTable()
-    old = run(0, integration={"two": "passed"})
-    renamed = [item.model_copy(update={"title": "before"}) for item in old.outcomes]
-    before = stored(old.model_copy(update={"outcomes": tuple(renamed)}), table)
+    before = stored(changed(run(0, integration={"two": "passed"}), lambda _: True, title="before"), table)
     after = stored(run(1, integration={"two": "failed"}), table)
     plans = [plan(0), plan(1)]
     counting = {plans[0].id: before, plans[1].id: after}

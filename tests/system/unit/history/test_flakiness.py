@@ -7,28 +7,21 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.samples import device, night, plan, request, run
+from unit.samples import device, lettered, night, plan, request, run
 
 from ootci.history.excuses import Record
 from ootci.history.flakiness import LATELY, SAMPLE, FlakyTest, flaky_tests, tells
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
-from ootci.model.outcome import OutcomeName
 from ootci.model.torch_build import Channel
 
 TWO = "integration/test_x.py::two"
-WORDS = {"p": "passed", "f": "failed", "a": "failed", "s": "skipped", "n": "not_run", "e": "error"}
 
 
 def nights(letters: str) -> list[StoredRun]:
     """A night for each letter: the outcome of the test `two`; `a` is a failure that passed when it was run again."""
-    table, found = TestTable(), []
-    for number, letter in enumerate(letters):
-        made = stored(run(number, integration={} if letter == "." else {"two": WORDS[letter]}), table)
-        row = next(iter(table.rows_of_id(TWO)), None)
-        later = {row: (OutcomeName.PASSED,)} if letter == "a" and row is not None else {}
-        found.append(replace(made, attempts=later))
-    return found
+    table = TestTable()
+    return [stored(lettered(number, letter), table) for number, letter in enumerate(letters)]
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run, stored
+from unit.samples import changed, on_torch, plan, retries, run, stored
 
 from ootci.errors import EXIT_INPUT, NotInHistory
 from ootci.history.life import Life, life_of, matching_tests
 from ootci.history.store import History
 from ootci.model.build import PluginBuild
-from ootci.model.outcome import Attempt, OutcomeName
+from ootci.model.outcome import OutcomeName
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 
@@ -21,11 +21,10 @@ ONE, TWO = "smoke/test_x.py::one", "smoke/test_x.py::two[a-1]"
 def _run(number: int, outcome: str | None, *, attempt: int = 1, message: str | None = None, again: str = "") -> Run:
     tests = {"two[a-1]": "passed"} if outcome is None else {"one": outcome, "two[a-1]": "passed"}
     record = run(number, smoke=tests, attempt=attempt)
-    update = {"message": message, "attempts": (Attempt(outcome=OutcomeName(again)),) if again else ()}
-    outcomes = tuple(item.model_copy(update=update) if item.id == ONE else item for item in record.outcomes)
+    record = changed(record, lambda item: item.id == ONE, message=message, attempts=retries(*again.split()))
     plugin = PluginBuild(package="p", version="1.0", source="p", commit=f"{number // 3}" * 40)
-    torch = TorchBuild(version=f"2.15.0.dev2026110{number}", git_version=f"{number}" * 40)
-    return record.model_copy(update={"outcomes": outcomes, "plugin": plugin, "torch": torch})
+    made = on_torch(record, f"2.15.0.dev2026110{number}", f"{number}" * 40)
+    return made.model_copy(update={"plugin": plugin})
 
 
 @pytest.fixture
@@ -107,8 +106,7 @@ def test_what_is_not_there_is_answered_with_what_is(
 
 
 def test_a_device_without_that_test_has_no_life_of_it(history: History) -> None:
-    history.append_plan(plan(8, ("other",)))
-    history.append_run(run(8, "other", smoke={"three": "passed"}))
+    stored(history.folder, plan(8, ("other",)), run(8, "other", smoke={"three": "passed"}))
     with pytest.raises(NotInHistory):
         life_of(history, "other", ONE)
     with pytest.raises(NotInHistory, match="no device"):

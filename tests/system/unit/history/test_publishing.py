@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from repositories import bare_repository, git
 from unit.history import publisher
 from unit.history.publisher import DEVICES, run_of
 from unit.samples import plan, whole_runs
@@ -24,9 +25,7 @@ TESTS = Path(__file__).parents[2]
 @pytest.fixture
 def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    folder = tmp_path / "remote.git"
-    subprocess.run(["git", "init", "-q", "--bare", "-b", "data", str(folder)], check=True)
-    return folder
+    return bare_repository(tmp_path / "remote.git")
 
 
 def _branch(folder: Path, remote: Path) -> DataBranch:
@@ -60,9 +59,9 @@ def test_two_publishers_at_once_both_get_in_night_after_night(tmp_path: Path, re
         folder = tmp_path / device
         assert _branch(folder, remote).fetch()
         assert whole_runs(History(folder), "one") == whole_runs(history, "one")
-    log = subprocess.run(["git", "log", "--format=%H %P"], cwd=remote, check=True, capture_output=True, text=True)
-    assert len(log.stdout.splitlines()) == 2 * nights
-    assert all(len(line.split()) <= 2 for line in log.stdout.splitlines()), "a commit has more than one parent"
+    log = git(remote, "log", "--format=%H %P", "data")
+    assert len(log.splitlines()) == 2 * nights
+    assert all(len(line.split()) <= 2 for line in log.splitlines()), "a commit has more than one parent"
 
 
 def test_a_publisher_that_is_killed_again_and_again_loses_nothing_and_says_nothing_twice(

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
-from unit.samples import night, plan, run, stored, whole_runs
+from unit.samples import changed, night, nights, plan, run, stored, whole_runs, with_runs
 
 from ootci.errors import (
     EXIT_INPUT,
@@ -57,9 +57,7 @@ def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path
 
 def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
     numbers = [40, 0, 75, 31, 76]
-    history = stored(tmp_path, *map(plan, numbers))
-    for number in numbers:
-        history.append_run(run(number))
+    history = stored(tmp_path, *map(plan, numbers), *map(run, numbers))
     assert whole_runs(history, "dev") == tuple(run(number) for number in sorted(numbers))
     assert len({path.parents[1] for path in tmp_path.glob("*/*/dev.1.json")}) > 1
 
@@ -162,29 +160,18 @@ def test_records_that_are_appended_together_are_written_at_the_end_also_after_an
     with pytest.raises(HistoryConflict, match="attempt 1"), history.batch():
         append()
     assert whole_runs(history, "dev") == (run(), run(attempt=2, smoke={"one": "failed", "new": "passed"}))
-    one_by_one = stored(tmp_path / "one", plan())
-    one_by_one.append_run(run())
-    one_by_one.append_run(run(attempt=2, smoke={"one": "failed", "new": "passed"}))
+    stored(tmp_path / "one", plan(), run(), run(attempt=2, smoke={"one": "failed", "new": "passed"}))
     assert _content(tmp_path / "together") == _content(tmp_path / "one")
 
 
 def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path) -> None:
-    history = stored(tmp_path, plan(), plan(1), plan(2))
-    runs = [
-        run(number).model_copy(
-            update={"outcomes": tuple(item.model_copy(update={"title": title}) for item in run(number).outcomes)}
-        )
-        for number, title in enumerate(("old", "new", "old"))
-    ]
-    for item in runs:
-        history.append_run(item)
+    runs = [changed(run(number), lambda _: True, title=title) for number, title in enumerate(("old", "new", "old"))]
+    stored(tmp_path, *nights(*runs))
     assert whole_runs(History(tmp_path), "dev") == tuple(runs)
 
 
 def test_the_table_of_tests_has_those_of_a_run_that_was_appended_after_another_was_read(tmp_path: Path) -> None:
-    history = History(tmp_path)
-    history.append_plan(plan(0))
-    history.append_run(run(0, smoke={"one": "passed"}))
+    history = stored(tmp_path, plan(0), run(0, smoke={"one": "passed"}))
     assert history.devices() == ("dev",)
     history.append_plan(plan(1))
     history.append_run(run(1, smoke={"two": "passed"}))
@@ -203,8 +190,7 @@ def test_an_empty_or_missing_folder_is_an_empty_history_and_reading_makes_nothin
 
 
 def test_appending_again_changes_no_byte(tmp_path: Path) -> None:
-    history = stored(tmp_path, plan())
-    history.append_run(run())
+    history = stored(tmp_path, plan(), run())
     before = _content(tmp_path)
     for again in (history, History(tmp_path)):
         assert not again.append_plan(plan())
@@ -213,21 +199,16 @@ def test_appending_again_changes_no_byte(tmp_path: Path) -> None:
 
 
 def test_the_newest_run_is_of_the_newest_nightly_whenever_an_older_one_was_run_again(tmp_path: Path) -> None:
-    history = stored(tmp_path, plan(), plan(1))
-    late = {"started_at": night(5), "finished_at": night(6)}
-    for item in (run(0), run(1), run(0, attempt=2).model_copy(update=late)):
-        history.append_run(item)
+    late = run(0, attempt=2).model_copy(update={"started_at": night(5), "finished_at": night(6)})
+    history = stored(tmp_path, *nights(run(0), run(1)), late)
     found = [(item.plan_id, item.attempt) for item in map(history.whole, history.newest_stored("dev"))]
     assert found == [("night001", 1), ("night000", 2), ("night000", 1)]
 
 
 def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_path: Path) -> None:
-    history = stored(tmp_path, plan())
-    history.append_run(run())
+    history = stored(tmp_path, plan(), run())
     before = _content(tmp_path)
-    slower = run().model_copy(
-        update={"outcomes": tuple(item.model_copy(update={"duration": 9}) for item in run().outcomes)}
-    )
+    slower = changed(run(), lambda _: True, duration=9)
     for other in (run(smoke={"one": "failed"}), run(smoke={"other": "passed"}), slower):
         with pytest.raises(HistoryConflict) as caught:
             history.append_run(other)
@@ -241,9 +222,7 @@ def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_
 
 def test_what_the_plan_took_from_the_history_is_not_stored_in_it_again(tmp_path: Path) -> None:
     history = History(tmp_path)
-    told = plan().model_copy(
-        update={"runs": tuple(item.model_copy(update={"failing_before": ("a/b",)}) for item in plan().runs)}
-    )
+    told = with_runs(plan(), failing_before=("a/b",))
     assert history.append_plan(told)
     assert History(tmp_path).plans() == (plan(),)
     assert not history.append_plan(told)
@@ -251,8 +230,7 @@ def test_what_the_plan_took_from_the_history_is_not_stored_in_it_again(tmp_path:
 
 @pytest.mark.parametrize("content", [b"", b"not packed", b"\x1f\x8b\x08\x00"])
 def test_damaged_details_are_noticed_and_their_file_named(tmp_path: Path, content: bytes) -> None:
-    history = stored(tmp_path, plan())
-    history.append_run(run())
+    history = stored(tmp_path, plan(), run())
     (path,) = tmp_path.glob("details/*/*.gz")
     path.write_bytes(content)
     with pytest.raises(HistoryCorrupt) as caught:
@@ -263,8 +241,7 @@ def test_damaged_details_are_noticed_and_their_file_named(tmp_path: Path, conten
 def test_without_its_details_a_run_is_still_there(tmp_path: Path) -> None:
     history = stored(tmp_path, plan())
     one = run(smoke={"one": "failed", "two": "passed"})
-    said = tuple(item.model_copy(update={"message": "no", "duration": 2.0}) for item in one.outcomes)
-    history.append_run(one.model_copy(update={"outcomes": said}))
+    history.append_run(changed(one, lambda _: True, message="no", duration=2.0))
     for path in tmp_path.glob("details/*/*.gz"):
         path.unlink()
     assert whole_runs(History(tmp_path), "dev") == (one,)
@@ -289,9 +266,7 @@ def test_a_history_of_another_format_is_not_touched(tmp_path: Path, marker: str)
 
 
 def test_a_record_that_was_being_written_is_not_there_and_does_no_harm(tmp_path: Path) -> None:
-    history = stored(tmp_path, plan(), plan(1))
-    history.append_run(run(0))
-    history.append_run(run(1, smoke={"one": "failed", "new": "passed"}))
+    stored(tmp_path, *nights(run(0), run(1, smoke={"one": "failed", "new": "passed"})))
     (path,) = tmp_path.glob("*/night001/dev.1.json")
     path.rename(path.with_name(f".{path.name}.1234.tmp"))
     again = History(tmp_path)

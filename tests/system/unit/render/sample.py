@@ -15,6 +15,7 @@ from unit.render.sample_clusters import CLUSTERS, with_spells
 from unit.render.sample_operators import DEVICES as TESTED
 from unit.render.sample_predicted import COMPAT, PREDICTED
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
+from unit.samples import VERDICTS
 
 from ootci.history.difference import changes_between, newly_failing
 from ootci.history.expectations import review_known, review_unsupported
@@ -55,22 +56,7 @@ ADDRESS = "https://example.github.io/tests/"
 STALE_AT = datetime(2026, 11, 22, 16, 10, tzinfo=timezone.utc)
 
 V = VerdictName
-LETTERS = {
-    "o": V.OK,
-    "k": V.KNOWN,
-    "u": V.UNSTABLE,
-    "f": V.FAILING,
-    "l": V.LOST_TESTS,
-    "r": V.REGRESSED,
-    "s": V.SMOKE_BROKEN,
-    "m": V.IMPORT_BROKEN,
-    "b": V.BUILD_BROKEN,
-    "i": V.INFRA,
-    "n": V.NO_DATA,
-    ".": V.NEVER_RAN,
-    "p": V.PAUSED,
-    " ": None,
-}
+LETTERS = {**VERDICTS, " ": None}
 
 
 @dataclass(frozen=True)

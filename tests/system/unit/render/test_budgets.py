@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 from unit.render.pages import read
+from unit.render.rendering import Rendered
 from unit.render.sample import Sample, registered
 from unit.render.sample_clusters import ALIKE, STREAKS
 from unit.render.sample_runs import NIGHTS, run
@@ -16,7 +17,6 @@ from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import Change, ChangeName, VerdictName
 from ootci.resources import dashboard_folder
-from ootci.stages.render import render
 from ootci.stages.render.page_maker import page, templates
 from ootci.stages.render.pages.operators import (
     STATES,
@@ -44,19 +44,18 @@ DIFF = 16 * 1024
 """Bytes of the page that compares runs with fifty devices, and of its scripts and style, each compressed."""
 
 
-def test_front_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
+def test_front_page_with_fifty_devices(sampled: Sample, rendered: Rendered) -> None:
     registry, devices = [], []
     for number in range(50):
         item = sampled.registry[number % 15].device.model_copy(update={"name": f"device{number}"})
         registry.append(registered(item))
         devices.append(sampled.verdicts.devices[number % 15].model_copy(update={"device": item.name}))
-    verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
-    render(tuple(registry), History(tmp_path / "none"), verdicts, tmp_path / "site")
-    page = read(tmp_path / "site" / "index.html")
+    shown = rendered(registry=registry, devices=tuple(devices))
+    page = read(shown / "index.html")
     scripts = [item.attributes["src"] for item in page.find("script")]
     styles = [item.attributes["href"] for item in page.find("link", rel="stylesheet")]
     assert {"static/style.css", "static/board.css", "static/grid.js"} <= {*scripts, *styles}
-    loaded = [tmp_path / "site" / name for name in ("index.html", *scripts, *styles)]
+    loaded = [shown / name for name in ("index.html", *scripts, *styles)]
     assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < FRONT
 
 
@@ -64,7 +63,7 @@ def test_the_fonts_are_small(site: Path) -> None:
     assert 0 < sum(path.stat().st_size for path in (site / "static").glob("*.woff2")) < FONTS
 
 
-def test_the_page_that_compares_runs_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
+def test_the_page_that_compares_runs_with_fifty_devices(sampled: Sample, rendered: Rendered, tmp_path: Path) -> None:
     history, registry = History(tmp_path / "history"), []
     for number in range(2):
         history.append_plan(sampled.history.plans()[number])
@@ -75,17 +74,16 @@ def test_the_page_that_compares_runs_with_fifty_devices(sampled: Sample, tmp_pat
     for device in range(50):
         item = sampled.registry[2].device.model_copy(update={"name": f"device{device}"})
         registry.append(registered(item))
-    verdicts = sampled.verdicts.model_copy(update={"devices": ()})
-    render(tuple(registry), history, verdicts, tmp_path / "site")
-    page = (tmp_path / "site" / "diff" / "index.html").read_bytes()
+    shown = rendered(history, registry, devices=())
+    page = (shown / "diff" / "index.html").read_bytes()
     assert page.count(b"ootci diff device") == 50
     assert len(gzip.compress(page)) < DIFF
-    files = sorted((tmp_path / "site" / "static").glob("diff*"))
+    files = sorted((shown / "static").glob("diff*"))
     assert {path.name for path in files} == {"diff.js", "diff.css", "difference.js"}
     assert len(gzip.compress(b"".join(path.read_bytes() for path in files))) < DIFF
 
 
-def test_nightly_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
+def test_nightly_page_with_fifty_devices(sampled: Sample, rendered: Rendered, tmp_path: Path) -> None:
     """Every row as long as it gets: with a verdict, a report and the commit that was tested."""
     plan, honest = sampled.history.plans()[-1], run("borealis", NIGHTS - 1, VerdictName.REGRESSED)
     one = next(item for item in plan.runs if item.device == "borealis")
@@ -98,13 +96,12 @@ def test_nightly_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> Non
     for name in names:
         history.append_run(honest.model_copy(update={"device": name, "id": f"{plan.id}-{name}"}))
     devices = tuple(sampled.verdicts.devices[1].model_copy(update={"device": name}) for name in names)
-    render(tuple(registry), history, sampled.verdicts.model_copy(update={"devices": devices}), tmp_path / "site")
-    page_of_it = tmp_path / "site" / "n" / plan.id / "index.html"
+    page_of_it = rendered(history, registry, devices=devices) / "n" / plan.id / "index.html"
     assert page_of_it.read_text(encoding="utf-8").count("REGRESSED") >= 50
     assert page_of_it.stat().st_size < NIGHTLY
 
 
-def test_device_page_with_thousands_of_failures(sampled: Sample, tmp_path: Path) -> None:
+def test_device_page_with_thousands_of_failures(sampled: Sample, rendered: Rendered, tmp_path: Path) -> None:
     honest = run("cobalt", NIGHTS - 1, VerdictName.REGRESSED)
     outcomes = tuple(
         Outcome(
@@ -132,9 +129,8 @@ def test_device_page_with_thousands_of_failures(sampled: Sample, tmp_path: Path)
     verdict = sampled.verdicts.devices[2].model_copy(
         update={"changes": changes, "streaks": STREAKS, "run_id": honest.id}
     )
-    verdicts = sampled.verdicts.model_copy(update={"devices": (verdict,)})
-    render(sampled.registry[2:3], history, verdicts, tmp_path / "site")
-    pages = list((tmp_path / "site" / "d").rglob("*.html"))
+    shown = rendered(history, sampled.registry[2:3], devices=(verdict,))
+    pages = list((shown / "d").rglob("*.html"))
     assert len(pages) == 7
     for path in pages:
         assert path.stat().st_size < DEVICE, path

@@ -7,12 +7,11 @@ from urllib.parse import parse_qs
 
 import pytest
 from unit.render.pages import Element, read
+from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, part
 
-from ootci.history.store import History
 from ootci.model.cluster import Cause, Signature
-from ootci.stages.render import render
 from ootci.stages.render.front import SHOWN_CLUSTERS
 from ootci.stages.render.pages.clusters import SHOWN
 from ootci.stages.render.text import one_line
@@ -45,14 +44,13 @@ def test_the_front_page_says_whose_it_is_and_links_the_commits(decision: Element
     assert error.attributes["href"] == f"c/{ALIKE.id}/index.html"
 
 
-def test_pytorch_is_told_only_where_it_is_suspected_and_with_the_evidence(sampled: Sample, tmp_path: Path) -> None:
+def test_pytorch_is_told_only_where_it_is_suspected_and_with_the_evidence(sampled: Sample, rendered: Rendered) -> None:
     seen = {"openreg", *(part.device for part in CLUSTERS[0].devices)}
     registry = tuple(item for item in sampled.registry if item.device.name in seen)
     for cause, asked in ((Cause.UPSTREAM, True), (Cause.SUSPECTED_UPSTREAM, True), (Cause.PLUGIN, False)):
         only = CLUSTERS[0].model_copy(update={"cause": cause})
-        verdicts = sampled.verdicts.model_copy(update={"clusters": (only,)})
-        render(registry, History(tmp_path / "none"), verdicts, tmp_path / "site", "https://example.org/x/")
-        decision = read(tmp_path / "site" / "index.html").one("section", class_="decision")
+        shown = rendered(registry=registry, address="https://example.org/x/", clusters=(only,))
+        decision = read(shown / "index.html").one("section", class_="decision")
         links = [link.attributes["href"] for link in decision.find("a") if link.text == "Open PyTorch issue"]
         assert bool(links) is asked, cause
         for link in links:
@@ -73,10 +71,8 @@ def test_the_front_page_has_a_few_and_counts_the_rest(others: list[Element]) -> 
     assert not any("ninja" in item.text for item in others)
 
 
-def test_where_nothing_is_new_the_front_page_has_no_box(sampled: Sample, tmp_path: Path) -> None:
-    old = sampled.verdicts.model_copy(update={"clusters": CLUSTERS[-1:]})
-    render(sampled.registry, History(tmp_path / "none"), old, tmp_path / "site")
-    page = read(tmp_path / "site" / "index.html")
+def test_where_nothing_is_new_the_front_page_has_no_box(rendered: Rendered) -> None:
+    page = read(rendered(clusters=CLUSTERS[-1:]) / "index.html")
     assert not page.find("section", aria_labelledby="also")
     assert not page.find("p", class_="error")
 
@@ -98,14 +94,13 @@ def test_a_page_says_why_and_what_each_device_has_of_it(alike: Element) -> None:
     assert "2026-11-21 2.15.0.dev" in nimbus.text
 
 
-def test_a_cluster_of_several_names_says_that_there_are_others(sampled: Sample, tmp_path: Path) -> None:
+def test_a_cluster_of_several_names_says_that_there_are_others(rendered: Rendered) -> None:
     named = CLUSTERS[0].model_copy(update={"also": (Signature.of("ops/test_forward.py::test[sin]: values differ"),)})
-    several = sampled.verdicts.model_copy(update={"clusters": (named, *CLUSTERS[1:])})
-    render(sampled.registry, History(tmp_path / "none"), several, tmp_path / "site")
+    shown = rendered(clusters=(named, *CLUSTERS[1:]))
     said = f"{named.signature.text}, and others"
-    assert read(tmp_path / "site" / "c" / named.signature.id / "index.html").one("h1").text == said
-    assert read(tmp_path / "site" / "c" / "index.html").one("tbody").find("tr")[0].find("a")[0].text == said
-    assert said in read(tmp_path / "site" / "index.html").one("p", class_="error").text
+    assert read(shown / "c" / named.signature.id / "index.html").one("h1").text == said
+    assert read(shown / "c" / "index.html").one("tbody").find("tr")[0].find("a")[0].text == said
+    assert said in read(shown / "index.html").one("p", class_="error").text
 
 
 def test_its_tests_lead_to_their_failures(site: Path, alike: Element) -> None:
@@ -129,38 +124,33 @@ def test_a_device_that_is_not_registered_is_no_link(site: Path) -> None:
     assert not page.one("tbody").find("a")
 
 
-def test_the_control_that_fails_too_is_said(sampled: Sample, tmp_path: Path) -> None:
+def test_the_control_that_fails_too_is_said(rendered: Rendered) -> None:
     both = cluster("RuntimeError: both", Cause.UPSTREAM, "both", part("cobalt", "a"), part("openreg", "a"))
-    verdicts = sampled.verdicts.model_copy(update={"clusters": (both,)})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    assert "same error" in read(tmp_path / "site" / "index.html").one("dl", class_="evidence").text
-    assert "OpenReg reference" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
+    shown = rendered(clusters=(both,))
+    assert "same error" in read(shown / "index.html").one("dl", class_="evidence").text
+    assert "OpenReg reference" in read(shown / "c" / both.signature.id / "index.html").one("tbody").text
 
 
-def test_a_long_reason_says_how_much_of_it_is_left_out(sampled: Sample, tmp_path: Path) -> None:
+def test_a_long_reason_says_how_much_of_it_is_left_out(rendered: Rendered) -> None:
     long = cluster("RuntimeError: long", Cause.UNKNOWN, 1_000 * "a", part("cobalt", "a"))
-    verdicts = sampled.verdicts.model_copy(update={"clusters": (long,)})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    page = read(tmp_path / "site" / "c" / long.signature.id / "index.html")
+    page = read(rendered(clusters=(long,)) / "c" / long.signature.id / "index.html")
     assert page.one("section", aria_labelledby="cause").one("p", class_="reason").text.endswith("(600 more characters)")
 
 
-def test_thousands_of_clusters_are_cut_and_counted(sampled: Sample, tmp_path: Path) -> None:
+def test_thousands_of_clusters_are_cut_and_counted(rendered: Rendered) -> None:
     many = tuple(
         cluster(f"test_{number}: values differ", Cause.UNKNOWN, "alone", part("cobalt", f"test_{number}"))
         for number in range(3_000)
     )
-    verdicts = sampled.verdicts.model_copy(update={"clusters": many})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    page = read(tmp_path / "site" / "c" / "index.html")
-    assert len(page.one("tbody").find("tr")) == SHOWN == len(list((tmp_path / "site" / "c").glob("*/index.html")))
+    shown = rendered(clusters=many)
+    page = read(shown / "c" / "index.html")
+    assert len(page.one("tbody").find("tr")) == SHOWN == len(list((shown / "c").glob("*/index.html")))
     assert "2,800 more clusters of 3,000 not shown here" in page.text
-    assert (tmp_path / "site" / "c" / "index.html").stat().st_size < 200 * 1024
+    assert (shown / "c" / "index.html").stat().st_size < 200 * 1024
 
 
 @pytest.mark.parametrize("planned", [True, False])
-def test_without_failures_the_list_says_so(sampled: Sample, tmp_path: Path, planned: bool) -> None:
-    changes = {"clusters": ()} | ({} if planned else {"plan_id": None})
-    render(sampled.registry, History(tmp_path / "none"), sampled.verdicts.model_copy(update=changes), tmp_path / "site")
-    said = read(tmp_path / "site" / "c" / "index.html").one("h2").text
+def test_without_failures_the_list_says_so(rendered: Rendered, planned: bool) -> None:
+    shown = rendered(clusters=(), **({} if planned else {"plan_id": None}))
+    said = read(shown / "c" / "index.html").one("h2").text
     assert said == ("No failures reported" if planned else "No nightly yet")

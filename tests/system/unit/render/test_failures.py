@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from unit.render.pages import Element, read
-from unit.samples import device, outcomes, plan, run
+from unit.render.rendering import judged_pages
+from unit.samples import device, nights, outcomes, run
 
-from ootci.history.store import History
 from ootci.model.outcome import Attempt, Outcome, OutcomeName
 from ootci.model.run import Run
-from ootci.stages.judge import judge
-from ootci.stages.render import render
 from ootci.stages.render.failures import ALIKE_SHOWN, SHOWN, failures
 from ootci.stages.render.page_maker import prose
 
@@ -57,11 +55,8 @@ def test_a_failure_that_is_not_known_never_hides_behind_a_known_one() -> None:
 def test_a_row_has_the_commands_of_the_card_for_its_test(tmp_path: Path) -> None:
     own = _failed("a", "RuntimeError: no").model_copy(update={"id": "mine/t.test_x::test_y", "suite": "mine"})
     registry = (device("dev", environment={"SDK": "/opt/sdk"}),)
-    history, record = History(tmp_path / "data"), _with(own, _failed("b", "other"))
-    history.append_plan(plan(0))
-    history.append_run(record)
-    render(registry, history, judge(registry, history, record.finished_at), tmp_path / "site")
-    page = read(tmp_path / "site" / "d" / "dev" / "index.html")
+    records = nights(_with(own, _failed("b", "other")))
+    page = read(judged_pages(tmp_path, *records, registry=registry) / "d" / "dev" / "index.html")
     first, again = page.find("pre", class_="command")[0].copied.split("\n")
     assert first.startswith("make nightly DEVICE=dev TORCH=")
     assert again.startswith("SDK=/opt/sdk .ootci/envs/dev/bin/python -m pytest tests/device/")
@@ -102,13 +97,7 @@ def test_code_in_a_sentence_looks_like_code_and_is_escaped() -> None:
 
 
 def _site(folder: Path, *runs: Run) -> Path:
-    registry, history = (device("dev", description="Says `hello`."),), History(folder / "data")
-    for number, record in enumerate(runs):
-        history.append_plan(plan(number))
-        history.append_run(record)
-    now = runs[-1].finished_at
-    render(registry, history, judge(registry, history, now), folder / "site")
-    return folder / "site"
+    return judged_pages(folder, *nights(*runs), registry=(device("dev", description="Says `hello`."),))
 
 
 def _told(page: Element) -> str:

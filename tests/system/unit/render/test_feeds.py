@@ -13,10 +13,12 @@ import pytest
 from unit.render.hostile import EVIL, LONG
 from unit.render.pages import parse, read
 from unit.render.sample import NOW, Sample
+from unit.render.sample_clusters import cluster as a_cluster
+from unit.render.sample_clusters import mark, part
 from unit.render.sample_predicted import COMPILE_ERROR
-from unit.render.sample_runs import FIRST_NIGHT, plan_id
+from unit.render.sample_runs import FIRST_NIGHT
 
-from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
+from ootci.model.cluster import Cause, Cluster
 from ootci.model.verdict import Night, VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render
@@ -28,33 +30,12 @@ TAG_URI = re.compile(r"tag:[a-z0-9.-]+,\d{4}:[A-Za-z0-9._~!$&'()*+,;=:@/?%-]+")
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-def mark(number: int) -> Mark:
-    return Mark(plan_id=plan_id(number), date=FIRST_NIGHT + timedelta(days=number))
-
-
 def cluster(
     *began: tuple[str, int], cause: Cause = Cause.UPSTREAM, text: str = "Tensor-likes are not equal"
 ) -> Cluster:
-    return Cluster(
-        signature=Signature.of(text),
-        plan_id=plan_id(13),
-        cause=cause,
-        reason="2 devices began to fail alike",
-        devices=tuple(
-            ClusterDevice(
-                device=name,
-                is_reference=False,
-                tests=2,
-                new=int(night == 13),
-                first=("a",),
-                plugin_changed=None,
-                since=mark(night),
-            )
-            for name, night in began
-        ),
-        since=mark(13),
-        commits="abc1234...def5678",
-    )
+    parts = (part(name, "a", "b", number=night) for name, night in began)
+    found = a_cluster(text, cause, "2 devices began to fail alike", *parts, commits=True)
+    return found.model_copy(update={"since": mark(13)})
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
-from unit.samples import device, outcomes, plan, run
+from unit.render.rendering import judged_pages
+from unit.samples import nights, outcomes, run
 
-from ootci.history.store import History
 from ootci.model.outcome import Outcome
 from ootci.model.run import Run
-from ootci.stages.judge import judge
-from ootci.stages.render import render
 from ootci.stages.render.pages.findings import FindingsFile, findings
 
 KERNEL = "Could not run '{}' with arguments from the 'PrivateUse1' backend. This could be because"
@@ -105,11 +103,7 @@ def test_what_the_vendor_said_beforehand_is_no_finding() -> None:
 
 
 def _rendered(record: Run, folder: Path) -> Element:
-    registry, history = (device("dev"),), History(folder / "data")
-    history.append_plan(plan(0))
-    history.append_run(record)
-    render(registry, history, judge(registry, history, record.finished_at), folder / "site")
-    return read(folder / "site" / "d" / "dev" / "index.html")
+    return read(judged_pages(folder, *nights(record)) / "d" / "dev" / "index.html")
 
 
 def test_cases_of_one_test_that_fail_with_one_assertion_are_one_finding() -> None:

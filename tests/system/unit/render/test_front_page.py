@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
+from unit.render.rendering import Rendered, judged_pages
 from unit.render.sample import DEVICES, Sample, registered
-from unit.samples import device, night, plan, run
+from unit.samples import device, night, on_release, plan, run
 from unit.stages.alert_nights import cluster, verdicts
 
 from ootci.history.store import History
 from ootci.model.cluster import Cause
-from ootci.model.torch_build import Channel, TorchBuild
 from ootci.model.verdict import Gate, VerdictName, Verdicts
-from ootci.stages.judge import judge
 from ootci.stages.render import render, step_summary
 from ootci.stages.render.front import main_clusters
 from ootci.stages.render.words import short_day
@@ -89,27 +88,24 @@ def test_what_passes_is_folded(front: Element) -> None:
     assert {group.attributes["id"] for group in front.find("details", class_="group")} == {"as-expected"}
 
 
-def test_what_passes_is_open_where_nothing_needs_attention(sampled: Sample, tmp_path: Path) -> None:
+def test_what_passes_is_open_where_nothing_needs_attention(sampled: Sample, rendered: Rendered) -> None:
     update = {"verdict": VerdictName.OK, "is_new": False, "new_failures": 0}
     fine = tuple(item.model_copy(update=update) for item in sampled.verdicts.devices)
     paused = fine[-1].model_copy(update={"verdict": VerdictName.PAUSED})
-    verdicts = sampled.verdicts.model_copy(update={"devices": (*fine[:-1], paused), "predicted": None, "clusters": ()})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    folded = read(tmp_path / "site" / "index.html").find("details", class_="group")
+    shown = rendered(devices=(*fine[:-1], paused), predicted=None, clusters=())
+    folded = read(shown / "index.html").find("details", class_="group")
     assert {group.attributes["id"]: "open" in group.attributes for group in folded} == {
         "as-expected": True,
         "paused": False,
     }
 
 
-def test_what_broke_tonight_says_so_and_older_breaks_say_since_when(sampled: Sample, tmp_path: Path) -> None:
+def test_what_broke_tonight_says_so_and_older_breaks_say_since_when(sampled: Sample, rendered: Rendered) -> None:
     devices = (
         item.model_copy(update={"is_new": True}) if item.device in ("borealis", "nimbus") else item
         for item in sampled.verdicts.devices
     )
-    verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
-    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
-    front = read(tmp_path / "site" / "index.html")
+    front = read(rendered(devices=tuple(devices)) / "index.html")
     since = {name: row.one("p", class_="since").text for name, row in rows(front).items()}
     assert groups(front)["broke-tonight"] == ["borealis", "nimbus"]
     assert front.one("li", class_="rail").find("li", class_="row")[0].attributes["id"] == "borealis"
@@ -125,13 +121,8 @@ def test_a_fallback_is_said_in_the_row_and_in_a_banner(front: Element) -> None:
 
 
 def test_a_control_on_a_fallback_says_on_which_torch_it_is_ok(tmp_path: Path) -> None:
-    registry, history, made = (device("ref", tier="reference"),), History(tmp_path / "data"), run(0, "ref")
-    update = {"channel": Channel.RELEASE, "version": "2.13.0+cpu", "fallback_reason": "no index"}
-    request, torch = made.torch_request.model_copy(update=update), TorchBuild(version="2.13.0+cpu")
-    history.append_plan(plan(0, ["ref"]))
-    history.append_run(made.model_copy(update={"torch_request": request, "torch": torch}))
-    render(registry, history, judge(registry, history, night(0)), tmp_path / "site")
-    page = read(tmp_path / "site" / "index.html")
+    records = (plan(0, ["ref"]), on_release(run(0, "ref")))
+    page = read(judged_pages(tmp_path, *records, registry=(device("ref", tier="reference"),)) / "index.html")
     assert groups(page) == {"tested-on-another-pytorch": ["ref"]}
     decision = page.one("section", class_="decision")
     assert decision.one("h1").text.strip() == "Cannot say"
@@ -152,25 +143,18 @@ def test_the_answer_is_the_heading_and_its_reason_comes_next(front: Element, sam
 
 
 def test_where_no_device_gates_the_heading_says_what_became_of_them(tmp_path: Path) -> None:
-    for names, headings in ((["mine"], ["Mine: OK"]), (["mine", "other"], ["1 of 2 devices as expected"])):
-        registry, history = (
-            [device(name, tier="advisory") for name in names],
-            History(tmp_path / f"{len(names)}" / "data"),
-        )
-        history.append_plan(plan(0, names))
-        history.append_run(run(0, "mine"))
-        render(registry, history, judge(registry, history, night(0)), tmp_path / "site")
-        decision = read(tmp_path / "site" / "index.html").one("section", class_="decision")
-        assert [decision.one("h1").text.strip()] == headings
+    for names, heading in ((["mine"], "Mine: OK"), (["mine", "other"], "1 of 2 devices as expected")):
+        registry = [device(name, tier="advisory") for name in names]
+        site = judged_pages(tmp_path / names[-1], plan(0, names), run(0, "mine"), registry=registry)
+        decision = read(site / "index.html").one("section", class_="decision")
+        assert decision.one("h1").text.strip() == heading
         assert "No device that gates merges was asked" in decision.text
 
 
-def test_whom_the_answer_does_not_count_is_named_below_it(sampled: Sample, tmp_path: Path) -> None:
+def test_whom_the_answer_does_not_count_is_named_below_it(sampled: Sample, rendered: Rendered) -> None:
     update = {"without_result": {"cobalt": "no report"}, "overridden": {"ember": "known"}, "predicted": ("borealis",)}
     gate = sampled.verdicts.gate.model_copy(update=update)
-    verdicts = sampled.verdicts.model_copy(update={"gate": gate})
-    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
-    told = read(tmp_path / "site" / "index.html").one("section", class_="sum").one("p", class_="notes").text
+    told = read(rendered(gate=gate) / "index.html").one("section", class_="sum").one("p", class_="notes").text
     for note in ("No result: Cobalt", "Overridden: Ember X1.", "Break predicted, not counted: Borealis B2."):
         assert note in told
 
@@ -180,15 +164,14 @@ def test_new_failures_lead_to_their_text(front: Element) -> None:
     assert (link.text, link.attributes["href"]) == ("+2 new", "d/borealis/index.html#failures")
 
 
-def test_the_failure_that_says_most_is_in_the_answer_with_range_and_command(sampled: Sample, tmp_path: Path) -> None:
+def test_the_failure_that_says_most_is_in_the_answer_with_range_and_command(
+    sampled: Sample, rendered: Rendered
+) -> None:
     first = sampled.verdicts.clusters[0]
     before = first.since.model_copy(update={"date": night(-1)})
     parts = (first.devices[0].model_copy(update={"last_passed": before}), *first.devices[1:])
     clusters = (first.model_copy(update={"devices": parts}),)
-    render(
-        sampled.registry, sampled.history, sampled.verdicts.model_copy(update={"clusters": clusters}), tmp_path / "s"
-    )
-    decision = read(tmp_path / "s" / "index.html").one("section", class_="decision")
+    decision = read(rendered(sampled.history, clusters=clusters) / "index.html").one("section", class_="decision")
     told = {part.one("dt").text: part.one("dd").text for part in decision.one("dl").find("div")}
     assert told["Last good night"] == short_day(night(-1))
     assert told["First bad night"] == short_day(first.since.date)
@@ -233,15 +216,13 @@ def test_columns_are_the_same_nights_for_every_device_and_weeks_are_apart(front:
     assert [look for look, _ in nights(rows(front)["indigo"])] == ["n-gap"] * 12 + ["n-idle"] * 2
 
 
-def test_a_page_that_is_not_fresh_says_so_everywhere(sampled: Sample, tmp_path: Path) -> None:
+def test_a_page_that_is_not_fresh_says_so_everywhere(sampled: Sample, rendered: Rendered) -> None:
     stale = sampled.verdicts.model_copy(update={"stale_reason": "the newest nightly is 5.0 days old"})
-    render(sampled.registry, sampled.history, stale, tmp_path / "site")
+    shown = rendered(stale_reason=stale.stale_reason)
     for name in ("index.html", "d/cobalt/index.html", "method/index.html"):
-        assert (
-            "Stale: the newest nightly is 5.0 days old" in read(tmp_path / "site" / name).one("p", class_="stale").text
-        )
+        assert "Stale: the newest nightly is 5.0 days old" in read(shown / name).one("p", class_="stale").text
     assert "5.0 days old" in step_summary(stale, sampled.registry)
-    assert json.loads((tmp_path / "site" / "gate.json").read_text())["stale_reason"] == stale.stale_reason
+    assert json.loads((shown / "gate.json").read_text())["stale_reason"] == stale.stale_reason
 
 
 def test_before_the_first_nightly_every_device_has_its_row(sampled: Sample, tmp_path: Path) -> None:
@@ -259,10 +240,9 @@ def test_before_the_first_nightly_every_device_has_its_row(sampled: Sample, tmp_
     assert "This device has never reported" in read(tmp_path / "site" / "d" / "dune" / "index.html").text
 
 
-def test_a_device_that_the_verdicts_do_not_know_is_shown_as_silent(sampled: Sample, tmp_path: Path) -> None:
+def test_a_device_that_the_verdicts_do_not_know_is_shown_as_silent(sampled: Sample, rendered: Rendered) -> None:
     device = sampled.registry[1].device.model_copy(update={"name": "newcomer"})
-    render((*sampled.registry, registered(device)), sampled.history, sampled.verdicts, tmp_path / "site")
-    row = rows(read(tmp_path / "site" / "index.html"))["newcomer"]
+    row = rows(read(rendered(registry=(*sampled.registry, registered(device))) / "index.html"))["newcomer"]
     assert row.one("p", class_="result").one("strong").text == "NEVER RAN"
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
+from unit.render.rendering import Rendered
 from unit.render.sample import DEVICES, NOW, Sample, registered
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
-from ootci.history.store import History
 from ootci.model.device import Cadence
-from ootci.stages.render import render
 from ootci.stages.render.words import age
 
 
@@ -44,10 +43,10 @@ def test_the_last_report_leads_to_its_page(site: Path) -> None:
     assert row.find("a")[1].attributes["href"] == f"../d/fjord/{plan_id(NIGHTS - 4)}/index.html"
 
 
-def test_a_weekly_device_may_be_silent_for_longer(sampled: Sample, tmp_path: Path) -> None:
+def test_a_weekly_device_may_be_silent_for_longer(sampled: Sample, rendered: Rendered) -> None:
     weekly = sampled.registry[1].device.model_copy(update={"cadence": Cadence.WEEKLY})
-    render((sampled.registry[0], registered(weekly)), sampled.history, sampled.verdicts, tmp_path / "site")
-    row = rows(read(tmp_path / "site" / "health" / "index.html"))["Borealis B2"]
+    shown = rendered(registry=(sampled.registry[0], registered(weekly)))
+    row = rows(read(shown / "health" / "index.html"))["Borealis B2"]
     assert row[3:] == ["weekly", "8 days"]
 
 
@@ -68,22 +67,18 @@ def test_it_says_what_the_history_s_collector_keeps(page: Element) -> None:
 
 
 def test_it_is_not_fresh_when_the_judge_says_so_and_names_the_control(
-    page: Element, sampled: Sample, tmp_path: Path
+    rendered: Rendered, page: Element, sampled: Sample
 ) -> None:
     assert page.one("h2", id="nightly").text == "Up to date"
     assert page.one("section", aria_label="The reference device").one("h2").text == "Reference device: OK"
     late = {"stale_reason": "the newest nightly is 72 hours old", "judged_at": NOW + timedelta(hours=72)}
-    verdicts = sampled.verdicts.model_copy(update=late)
-    render(sampled.registry[1:], sampled.history, verdicts, tmp_path / "site")
-    later = read(tmp_path / "site" / "health" / "index.html")
+    later = read(rendered(registry=sampled.registry[1:], **late) / "health" / "index.html")
     assert later.one("h2", id="nightly").text == "Stale"
     assert later.one("section", aria_label="The reference device").one("h2").text == "No reference device"
 
 
-def test_it_stands_before_the_first_nightly(sampled: Sample, tmp_path: Path) -> None:
-    none = {"devices": (), "plan_id": None, "planned_at": None}
-    render(sampled.registry, History(tmp_path / "none"), sampled.verdicts.model_copy(update=none), tmp_path / "site")
-    page = read(tmp_path / "site" / "health" / "index.html")
+def test_it_stands_before_the_first_nightly(rendered: Rendered) -> None:
+    page = read(rendered(devices=(), plan_id=None, planned_at=None) / "health" / "index.html")
     assert page.one("h2", id="nightly").text == "No nightly yet"
     assert {row[1] for row in rows(page).values()} == {"never"}
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
+from unit.render.rendering import Rendered
 from unit.render.sample import KNOWN_FAILURES, UNSUPPORTED, Sample
 
-from ootci.history.store import History
-from ootci.stages.render import render
 from ootci.stages.render.pages.known import LISTED, left
 
 OF_UPSTREAM = 2
@@ -61,14 +60,12 @@ def test_the_last_day_counts(day: int, words: str) -> None:
     assert left(date(2027, 1, 31), date(2027, 1, day)) == words
 
 
-def test_a_list_without_end_is_cut_and_the_rest_is_counted(sampled: Sample, tmp_path: Path) -> None:
+def test_a_list_without_end_is_cut_and_the_rest_is_counted(sampled: Sample, rendered: Rendered) -> None:
     devices = tuple(
         item.model_copy(update={"known_failures": 400 * item.known_failures, "unsupported": 400 * item.unsupported})
         for item in sampled.verdicts.devices
     )
-    verdicts = sampled.verdicts.model_copy(update={"devices": devices})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    page = read(tmp_path / "site" / "known" / "index.html")
+    page = read(rendered(devices=devices) / "known" / "index.html")
     assert [len(table.find("tr")) for table in page.find("tbody")] == [LISTED, LISTED]
     counted = [line.text for line in page.find("p", class_="cut")]
     assert counted == [

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from jsonschema import Draft7Validator
+from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 
-from ootci.stages.render import render
 from ootci.stages.render.pages.api import api_schemas
 
 BASE = "https://example.com/some/where/"
@@ -39,6 +40,11 @@ def content(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+@cache
+def validator(path: Path) -> Draft7Validator:
+    return Draft7Validator(content(path))
+
+
 def test_every_file_is_in_the_index_and_follows_the_schema_that_it_names(sites: tuple[Path, ...]) -> None:
     for site in sites:
         top = site / "api" / "v1"
@@ -62,7 +68,7 @@ def test_every_file_is_in_the_index_and_follows_the_schema_that_it_names(sites: 
         for item in [*index["files"], *made]:
             body = content(top / item["path"])
             assert body["schema_version"] == item["schema_version"], item
-            Draft7Validator(content(top / item["schema_path"])).validate(body)
+            validator(top / item["schema_path"]).validate(body)
 
 
 def attempts(path: Path) -> list[dict[str, Any]]:
@@ -121,10 +127,8 @@ def test_the_gate_at_the_top_is_the_same_below_api(site: Path) -> None:
     assert (site / "gate.json").read_bytes() == (site / "api/v1/gate.json").read_bytes()
 
 
-def test_a_device_newer_than_the_verdicts_is_there_too(sampled: Sample, tmp_path: Path) -> None:
-    verdicts = sampled.verdicts.model_copy(update={"devices": ()})
-    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
-    listed = content(tmp_path / "site/api/v1/devices.json")["devices"]
+def test_a_device_newer_than_the_verdicts_is_there_too(sampled: Sample, rendered: Rendered) -> None:
+    listed = content(rendered(devices=()) / "api/v1/devices.json")["devices"]
     assert {item["verdict"] for item in listed} == {"NEVER_RAN"}
     assert len(listed) == len(sampled.registry)
 

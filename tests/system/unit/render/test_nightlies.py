@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from unit.render.pages import Element, read
+from unit.render.rendering import Rendered
 from unit.render.sample import DEVICES, LETTERS, Sample, sample
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, SHA, plan_id
 from unit.samples import device, four_nights, night
@@ -119,29 +120,27 @@ def test_the_workflow_run_is_linked_and_nothing_but_the_web(tmp_path: Path) -> N
 
 
 def test_a_night_whose_verdicts_are_no_longer_kept_and_a_device_that_left_keep_their_rows(
-    sampled: Sample, tmp_path: Path
+    sampled: Sample, rendered: Rendered
 ) -> None:
     devices = tuple(item.model_copy(update={"history": item.history[-2:]}) for item in sampled.verdicts.devices)
-    verdicts = sampled.verdicts.model_copy(update={"devices": devices})
     registry = tuple(item for item in sampled.registry if item.device.name != "dune")
-    render(registry, sampled.history, verdicts, tmp_path / "site")
-    page = nightly(tmp_path / "site", 0)
+    page = nightly(rendered(sampled.history, registry, devices=devices), 0)
     assert rows(page)["OpenReg"][:2] == ["not kept", "run"]
     gone = next(row for row in page.find("tr") if row.find("th")[0].text == "dune not registered")
     assert not [link for link in gone.find("a") if "d/dune" in link.attributes["href"]]
 
 
 def test_an_old_nightly_keeps_its_address_and_is_kept_as_data(
-    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sampled: Sample, rendered: Rendered, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nightlies, "NIGHTS_LISTED", 3)
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    shown = rendered(sampled.history)
     for number in range(NIGHTS):
         path = Path("n") / plan_id(number) / "index.html"
         if number >= NIGHTS - 3:
-            assert (tmp_path / "site" / path).read_bytes() == (site / path).read_bytes()
+            assert (shown / path).read_bytes() == (site / path).read_bytes()
             continue
-        main = nightly(tmp_path / "site", number).one("main")
+        main = nightly(shown, number).one("main")
         assert not main.find("table")
         targets = [link.attributes["href"] for link in main.find("a")]
         near = [plan_id(other) for other in (number - 1, number + 1) if other >= 0]
@@ -170,11 +169,10 @@ def test_the_list_draws_every_device_and_the_verdicts_of_each_night(site: Path) 
 
 
 def test_the_list_leads_to_the_nights_on_which_many_devices_broke(
-    sampled: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sampled: Sample, rendered: Rendered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nights, "MANY", 1)
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
-    path = tmp_path / "site" / "n" / "index.html"
+    path = rendered(sampled.history) / "n" / "index.html"
     marks = [link for link in read(path).one("div", class_="all").find("a") if link.find("text")]
     assert len(marks) > 1
     assert all((path.parent / mark.attributes["href"]).is_file() for mark in marks)
@@ -224,11 +222,10 @@ def test_a_nightly_names_the_errors_that_were_first_seen_on_it(site: Path) -> No
 
 
 def test_of_many_new_errors_a_nightly_names_some_and_counts_the_rest(
-    sampled: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sampled: Sample, rendered: Rendered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past_errors, "NEW_ERRORS", 4)
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
-    page = nightly(tmp_path / "site", 3)
+    page = nightly(rendered(sampled.history), 3)
     assert len(page.one("section", aria_labelledby="new").find("li")) == 4
     assert page.one("p", class_="cut").text == "6 more errors not named here"
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from unit.render.pages import read
+from unit.render.rendering import judged_pages
 from unit.samples import device, night
 from unit.upstream_nights import upstream_nights
 
 from ootci.history.parity import Parity
-from ootci.history.store import History
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
-from ootci.stages.judge import judge
-from ootci.stages.render import render
 from ootci.stages.render.badge import COLOURS, parity_badge
 
 NIGHTS = 9
@@ -37,13 +34,7 @@ LETTERS = {
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """Two devices, of which one runs PyTorch's own tests."""
-    history = History(tmp_path / "data")
-    for record in upstream_nights(LETTERS):
-        (history.append_run if isinstance(record, Run) else history.append_plan)(record)  # type: ignore[operator]
-    registry = (device(), device("other"))
-    verdicts = judge(registry, history, night(NIGHTS - 1) + timedelta(hours=1))
-    render(registry, history, verdicts, tmp_path / "site")
-    return tmp_path / "site"
+    return judged_pages(tmp_path, *upstream_nights(LETTERS), registry=(device(), device("other")))
 
 
 def _file(site: Path, name: str) -> Any:
@@ -75,21 +66,16 @@ def test_the_numbers_of_a_device(site: Path) -> None:
 
 
 def _compared(folder: Path, letters: str, *, without: Iterable[int] = (), cut: int | None = None) -> Any:
-    history = History(folder / "data")
+    records: list[Plan | Run] = []
     for record in upstream_nights({"test_a.py::TestA::test_one": letters, "test_a.py::TestA::test_two": letters}):
         number = int(re.findall(r"night(\d+)", record.id)[0])
         if number in without:
             continue
-        if isinstance(record, Plan):
-            history.append_plan(record)
-            continue
-        suites = record.suites
-        if number == cut:
-            suites = tuple(report.model_copy(update={"state": ReportState.TRUNCATED}) for report in suites)
-        history.append_run(record.model_copy(update={"suites": suites}))
-    registry, last = (device(),), night(len(letters) - 1)
-    render(registry, history, judge(registry, history, last + timedelta(hours=1)), folder / "site")
-    (row,) = _file(folder / "site", "parity.json")["devices"]
+        if number == cut and isinstance(record, Run):
+            suites = (report.model_copy(update={"state": ReportState.TRUNCATED}) for report in record.suites)
+            record = record.model_copy(update={"suites": tuple(suites)})
+        records.append(record)
+    (row,) = _file(judged_pages(folder, *records), "parity.json")["devices"]
     return row["week_before"], row["week_day"]
 
 

@@ -9,7 +9,7 @@ from unit.render.pages import Element, read
 from unit.render.sample import Sample
 from unit.render.sample_clusters import cluster, part
 from unit.render.sample_runs import NIGHTS, plan_id, run
-from unit.samples import device, plan
+from unit.samples import changed, device, plan
 
 import ootci.stages.render.pages.past_errors as gone_module
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
@@ -132,11 +132,7 @@ def past(sampled: Sample, tmp_path: Path) -> tuple[Path, Path]:
     for item in sampled.history.plans()[-2:]:
         history.append_plan(item)
     failing = run("borealis", NIGHTS - 2, VerdictName.REGRESSED)
-    outcomes = tuple(
-        item.model_copy(update={"message": OLD.text, "text": OLD.text}) if item.is_failure else item
-        for item in failing.outcomes
-    )
-    history.append_run(failing.model_copy(update={"outcomes": outcomes}))
+    history.append_run(changed(failing, message=OLD.text, text=OLD.text))
     before = sampled.verdicts.model_copy(
         update={"clusters": (cluster(OLD.text, Cause.UNKNOWN, "alone", part("borealis", TEST, number=NIGHTS - 2)),)}
     )

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
-from unit.render.sample import Sample
+from unit.render.rendering import Rendered
 from unit.render.sample_clusters import COMMITS, COMMITS_URL
 from unit.render.sample_predicted import COMMIT, COMPILE_ERROR, FAILS, HOOKS, PREDICTED
 
-from ootci.history.store import History
 from ootci.model.compat import Forecast, Predicted
-from ootci.stages.render import render
 
 RANGE = f"gone between 2.15.0.dev20261116+cpu and 2.15.0.dev, PyTorch {COMMITS}"
 
@@ -55,14 +53,13 @@ def test_only_a_paused_device_is_in_the_group_of_predictions(front: Element) -> 
     assert said == f"binary: 1 of 1,498 symbols gone · {FAILS.why} since 2026-11-18 · last measured: 2026-11-13"
 
 
-def test_without_predictions_the_front_page_has_none(sampled: Sample, tmp_path: Path) -> None:
-    verdicts = sampled.verdicts.model_copy(update={"predicted": None})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    front = read(tmp_path / "site" / "index.html")
+def test_without_predictions_the_front_page_has_none(rendered: Rendered) -> None:
+    shown = rendered(predicted=None)
+    front = read(shown / "index.html")
     assert not front.find("a", class_="forecast")
     assert [row.attributes["id"] for row in front.one("details", id="paused").find("li", class_="row")] == ["halo"]
-    assert read(tmp_path / "site" / "compat" / "index.html").one("section", class_="empty")
-    assert not read(tmp_path / "site" / "d" / "halo" / "index.html").find("h2", id="predicted")
+    assert read(shown / "compat" / "index.html").one("section", class_="empty")
+    assert not read(shown / "d" / "halo" / "index.html").find("h2", id="predicted")
 
 
 def test_every_device_and_torch_has_a_cell(page: Element) -> None:
@@ -132,11 +129,9 @@ def test_a_measured_break_of_the_import_is_explained_by_the_symbol(site: Path) -
     assert "Predicted" not in read(site / "d" / "halo" / "index.html").one("section", aria_labelledby="verdict").text
 
 
-def test_predictions_of_an_earlier_nightly_say_so(sampled: Sample, tmp_path: Path) -> None:
+def test_predictions_of_an_earlier_nightly_say_so(rendered: Rendered) -> None:
     earlier = PREDICTED.model_copy(update={"plan_id": "20261119-0410-aaaa"})
-    verdicts = sampled.verdicts.model_copy(update={"predicted": earlier})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    text = read(tmp_path / "site" / "compat" / "index.html").one("main").text
+    text = read(rendered(predicted=earlier) / "compat" / "index.html").one("main").text
     assert "of the earlier nightly 20261119-0410-aaaa" in text
 
 
@@ -149,7 +144,7 @@ def test_programs_get_the_same(site: Path) -> None:
     assert (forecasts["halo"], forecasts["opal"]) == (Forecast.BREAK.value, None)
 
 
-def test_what_a_wheel_says_is_shown_as_text_only(sampled: Sample, tmp_path: Path) -> None:
+def test_what_a_wheel_says_is_shown_as_text_only(rendered: Rendered) -> None:
     evil = "<script>alert(1)</script>\x1b[31m"
     part = HOOKS.model_copy(update={"text": evil, "header": evil})
     item = PREDICTED.devices[3]
@@ -159,12 +154,9 @@ def test_what_a_wheel_says_is_shown_as_text_only(sampled: Sample, tmp_path: Path
     nightly = item.nightly.model_copy(update=values)
     one = PREDICTED.breaks[0].model_copy(update={"parts": (part,) * 5})
     device = item.model_copy(update={"predictions": (nightly, item.predictions[1])})
-    verdicts = sampled.verdicts.model_copy(
-        update={"predicted": PREDICTED.model_copy(update={"devices": (device,), "breaks": (one,)})}
-    )
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    shown = rendered(predicted=PREDICTED.model_copy(update={"devices": (device,), "breaks": (one,)}))
     for path in ("index.html", "compat/index.html", "d/halo/index.html"):
-        page = (tmp_path / "site" / path).read_text(encoding="utf-8")
+        page = (shown / path).read_text(encoding="utf-8")
         assert "<script>alert" not in page
         assert "\x1b" not in page
         assert "&lt;script&gt;alert(1)" in page
@@ -187,6 +179,5 @@ def test_the_page_of_symbols_has_who_needs_each_and_since_when(site: Path) -> No
     assert "removal" not in found["parts"][1]
 
 
-def test_without_predictions_nothing_is_needed_that_is_known_of(sampled: Sample, tmp_path: Path) -> None:
-    render(sampled.registry, History(tmp_path / "none"), sampled.verdicts, tmp_path / "site")
-    assert read(tmp_path / "site" / "symbols" / "index.html").one("section", class_="empty")
+def test_without_predictions_nothing_is_needed_that_is_known_of(rendered: Rendered) -> None:
+    assert read(rendered() / "symbols" / "index.html").one("section", class_="empty")

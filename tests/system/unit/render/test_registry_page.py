@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 from unit.render.pages import Element, read
+from unit.render.rendering import Rendered
 from unit.render.sample import DEVICES, Sample
 
 from ootci.model.device import load_registry
 from ootci.model.device.reference import device_keys
 from ootci.model.schema import device_schema
-from ootci.stages.render import render
 from ootci.stages.render.pages.add import SHORTEST
 from ootci.stages.render.pages.registry import registry_file
 
@@ -112,15 +112,12 @@ def test_what_a_key_takes_and_what_holds_without_it() -> None:
     assert keys["environment"] == ("a mapping of names to text", "none")
 
 
-def test_before_the_first_nightly_the_front_page_leads_there(sampled: Sample, tmp_path: Path) -> None:
-    update = {"plan_id": None, "planned_at": None, "devices": ()}
-    (tmp_path / "none").mkdir()
-    history = type(sampled.history)(tmp_path / "none")
-    render(sampled.registry[:1], history, sampled.verdicts.model_copy(update=update), tmp_path / "site")
-    page = read(tmp_path / "site" / "index.html").one("main")
+def test_before_the_first_nightly_the_front_page_leads_there(sampled: Sample, rendered: Rendered) -> None:
+    shown = rendered(registry=sampled.registry[:1], plan_id=None, planned_at=None, devices=())
+    page = read(shown / "index.html").one("main")
     assert page.find("a", href="devices/add/index.html")
-    assert "There has been no nightly yet." in read(tmp_path / "site" / "trends" / "index.html").text
-    assert "There has been no nightly yet." in read(tmp_path / "site" / "d" / "openreg" / "trends" / "index.html").text
+    assert "There has been no nightly yet." in read(shown / "trends" / "index.html").text
+    assert "There has been no nightly yet." in read(shown / "d" / "openreg" / "trends" / "index.html").text
 
 
 def test_once_there_is_a_nightly_it_leads_there_from_its_foot_only(site: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.render.rendering import Rendered
 from unit.render.run_reader import Told, read_run
 from unit.render.sample import Sample
-from unit.samples import plan, run
+from unit.samples import plan, run, with_runs
 
 from ootci.history.expectations import known_ids
 from ootci.history.store import History
@@ -22,7 +23,6 @@ from ootci.history.tables import TestTable
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.run import Run
-from ootci.stages.render import render
 from ootci.stages.render.pages import run_files
 
 SMALL = 12_000
@@ -133,7 +133,9 @@ def test_attempts_are_listed_by_the_age_of_their_nightly(site: Path, sampled: Sa
     assert [(entry["attempt"], entry["counts"]) for entry in last] == [(1, False), (2, True)]
 
 
-def test_an_old_nightly_that_was_run_again_is_not_the_newest(tmp_path: Path, sampled: Sample) -> None:
+def test_an_old_nightly_that_was_run_again_is_not_the_newest(
+    rendered: Rendered, tmp_path: Path, sampled: Sample
+) -> None:
     history = History(tmp_path / "history")
     for number in range(2):
         history.append_plan(plan(number, ["borealis"]))
@@ -141,9 +143,8 @@ def test_an_old_nightly_that_was_run_again_is_not_the_newest(tmp_path: Path, sam
         history.append_run(record)
     late = run(0, "borealis", attempt=2)
     history.append_run(late.model_copy(update={"started_at": run(9).started_at, "finished_at": run(9).finished_at}))
-    verdicts = sampled.verdicts.model_copy(update={"devices": ()})
-    render(sampled.registry[1:2], history, verdicts, tmp_path / "site")
-    entries = listed(tmp_path / "site", "borealis")
+    shown = rendered(history, sampled.registry[1:2], devices=())
+    entries = listed(shown, "borealis")
     assert [(entry["plan_id"], entry["attempt"]) for entry in entries] == [
         ("night000", 1),
         ("night000", 2),
@@ -170,10 +171,7 @@ def test_what_the_vendor_knew_is_told(tmp_path: Path) -> None:
             "expires": "2027-01-31",
         }
     )
-    night = plan(0)
-    night = night.model_copy(
-        update={"runs": tuple(item.model_copy(update={"known_failures": (entry,)}) for item in night.runs)}
-    )
+    night = with_runs(plan(0), known_failures=(entry,))
     found = stored(run(0, smoke={"a": "failed", "b": "failed"}, integration={}))
     (tmp_path / "run.json").write_bytes(run_files.run_file(found, night, {})[1])
     assert json.loads((tmp_path / "run.json").read_text())["known"] == "0"

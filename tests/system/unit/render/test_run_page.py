@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
+from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
@@ -112,27 +113,27 @@ def listed(site: Path, device: str) -> dict[str, Element]:
 
 
 def test_a_run_that_is_old_is_a_row_in_the_list_of_the_devices_runs(
-    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sampled: Sample, rendered: Rendered, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "RECENT_NIGHTS", 3)
     monkeypatch.setattr(runs, "PAGE_NIGHTS", 3)
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
-    rows = listed(tmp_path / "site", "cobalt")
+    shown = rendered(sampled.history)
+    rows = listed(shown, "cobalt")
     for number in (0, NIGHTS - 5, NIGHTS - 4, NIGHTS - 1):
         path = Path("d/cobalt") / plan_id(number) / "index.html"
         if number >= NIGHTS - 4:
-            assert read(tmp_path / "site" / path).one("main").text == read(site / path).one("main").text
+            assert read(shown / path).one("main").text == read(site / path).one("main").text
             assert plan_id(number) not in rows
             continue
-        assert not (tmp_path / "site" / path).exists()
+        assert not (shown / path).exists()
         row = rows[plan_id(number)]
         file = f"api/v1/runs/cobalt/{plan_id(number)}.1.json"
         targets = [link.attributes["href"] for link in row.find("a")]
         assert targets == [f"../../../{file}", f"../../../diff/index.html?b=cobalt@{plan_id(number)}"]
-        assert (tmp_path / "site" / file).read_bytes() == (site / file).read_bytes()
+        assert (shown / file).read_bytes() == (site / file).read_bytes()
         counts = json.loads((site / file).read_text())["counts"]
         assert f"{counts.get('passed', 0)} of " in row.text
-    entries = json.loads((tmp_path / "site/api/v1/runs/cobalt.json").read_text())["runs"]
+    entries = json.loads((shown / "api/v1/runs/cobalt.json").read_text())["runs"]
     anchors = [entry["page"].partition("#")[2] for entry in entries]
     assert [anchor for anchor in anchors if anchor] == list(reversed(rows))
 
@@ -185,14 +186,14 @@ def _said(row: Element) -> list[str]:
 
 
 def test_the_newest_report_of_a_device_that_fell_silent_is_shown_however_old_it_is(
-    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sampled: Sample, rendered: Rendered, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "RECENT_NIGHTS", -1)
     monkeypatch.setattr(runs, "PAGE_NIGHTS", -1)
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    shown = rendered(sampled.history)
     for folder in ("latest", plan_id(NIGHTS - 1)):
         path = Path("d/cobalt") / folder / "index.html"
-        assert read(tmp_path / "site" / path).one("main").text == read(site / path).one("main").text
+        assert read(shown / path).one("main").text == read(site / path).one("main").text
 
 
 def test_a_page_carries_the_symbols_that_it_shows_and_no_others(site: Path) -> None:

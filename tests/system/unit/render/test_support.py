@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
-from unit.samples import device, night, run
+from unit.samples import device, night, on_release, run
 from unit.stages.other_torches import BAD, GOOD, dev, on, planned
 
 from ootci.history.store import History
 from ootci.model.build import PluginBuild
 from ootci.model.compat import Compat, Forecast, Prediction
-from ootci.model.run import Run
-from ootci.model.torch_build import Channel, TorchBuild
+from ootci.model.torch_build import TorchBuild
 from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.badge import COLOURS
@@ -39,12 +38,6 @@ def _predictions() -> Compat:
     )
 
 
-def _instead(one: Run) -> Run:
-    told = {"channel": Channel.RELEASE, "version": NEWEST, "fallback_reason": "the index does not answer"}
-    request = one.torch_request.model_copy(update=told)
-    return one.model_copy(update={"torch_request": request, "torch": TorchBuild(version=NEWEST)})
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("support")
@@ -55,7 +48,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history.append_plan(planned(7, *NAMES[:5], dev_release=NEWEST, dev_previous_release=BEFORE))
     failing = on(7, "dev_release", NEWEST, **BAD).model_copy(update={"url": "https://example.com/runs/7"})
     passing = on(7, "dev_previous_release", BEFORE, **GOOD).model_copy(update={"plugin": PLUGIN})
-    nightly = (run(7, "dev", **GOOD), _instead(run(7, "fell", **GOOD)), run(7, "lost", integration={"one": "passed"}))
+    nightly = (
+        run(7, "dev", **GOOD),
+        on_release(run(7, "fell", **GOOD), NEWEST),
+        run(7, "lost", integration={"one": "passed"}),
+    )
     for one in (*nightly, failing, passing, *(on(7, name, NEWEST, **GOOD) for name in ("own", "asked"))):
         history.append_run(one)
     history.append_compat(_predictions())

@@ -8,27 +8,20 @@ from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
-from unit.samples import device, plan, run
+from unit.render.rendering import judged_pages
+from unit.samples import changed, nights, run
 
-from ootci.history.store import History
 from ootci.model.run import CapabilityCounts
-from ootci.stages.judge import judge
-from ootci.stages.render import render
 
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of one device with one such test of two, both of one capability."""
     folder = tmp_path_factory.mktemp("xpassed")
-    registry, history = (device("dev"),), History(folder / "data")
     found = run(integration={"two": "passed", "three": "xpassed"})
-    outcomes = tuple(item.model_copy(update={"capability": "views"}) for item in found.outcomes[1:])
-    whole = (*found.outcomes[:1], *outcomes)
-    found = found.model_copy(update={"outcomes": whole, "capabilities": CapabilityCounts.of(whole)})
-    history.append_plan(plan(0))
-    history.append_run(found)
-    render(registry, history, judge(registry, history, found.finished_at), folder / "site")
-    return folder / "site"
+    found = changed(found, lambda item: item.suite == "integration", capability="views")
+    found = found.model_copy(update={"capabilities": CapabilityCounts.of(found.outcomes)})
+    return judged_pages(folder, *nights(found))
 
 
 def _row(page: Element, name: str) -> str:

@@ -6,25 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+from unit.samples import VERDICTS
+
 from ootci.adapters.github_issues import Issue
 from ootci.model.alert import Alert
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
 from ootci.model.verdict import DeviceVerdict, Gate, Night, VerdictName, Verdicts
 from ootci.stages.alert import Act, Action, Decision, conditions, decide, remembered_in
 
-LETTERS = {
-    "o": VerdictName.OK,
-    "k": VerdictName.KNOWN,
-    "u": VerdictName.UNSTABLE,
-    "r": VerdictName.REGRESSED,
-    "f": VerdictName.FAILING,
-    "b": VerdictName.BUILD_BROKEN,
-    "l": VerdictName.LOST_TESTS,
-    "i": VerdictName.INFRA,
-    "n": VerdictName.NO_DATA,
-    ".": VerdictName.NEVER_RAN,
-    "p": VerdictName.PAUSED,
-}
 FIRST = datetime(2026, 11, 1, 4, 10, tzinfo=timezone.utc)
 
 
@@ -51,7 +40,7 @@ def verdicts(
 
 def _device(name: str, letters: str) -> DeviceVerdict:
     history = tuple(
-        Night(plan_id=f"night{number}", date=day(number), verdict=LETTERS[letter])
+        Night(plan_id=f"night{number}", date=day(number), verdict=VERDICTS[letter])
         for number, letter in enumerate(letters)
     )
     newest = history[-1].verdict if history else VerdictName.NEVER_RAN

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unit.samples import device, plan, run
+from unit.samples import device, on_torch, plan, run
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
+from ootci.model.torch_build import Channel, TorchRequest
 
 ALSO = {"also": ["release", "previous_release"]}
+RELEASE = {"wanted": "release", "wanted_channel": Channel.RELEASE, "channel": Channel.RELEASE}
 GOOD, BAD = {"smoke": {"one": "passed"}}, {"smoke": {"one": "failed"}}
 
 
@@ -23,15 +24,12 @@ def planned(number: int, *names: str, **versions: str) -> Plan:
     """The plan of a night, for these devices and for these versions of other torches."""
     both = plan(number, names=(*names, *versions))
     runs = tuple(
-        one.model_copy(update={"torch": _release(versions[one.device])}) for one in both.runs if one.device in versions
+        one.model_copy(update={"torch": TorchRequest.model_validate({**RELEASE, "version": versions[one.device]})})
+        for one in both.runs
+        if one.device in versions
     )
     return both.model_copy(update={"runs": both.runs[: len(names)], "also": runs})
 
 
-def _release(version: str) -> TorchRequest:
-    return TorchRequest(wanted="release", wanted_channel=Channel.RELEASE, channel=Channel.RELEASE, version=version)
-
-
 def on(number: int, name: str, version: str, **values: Mapping[str, str]) -> Run:
-    told = {"torch_request": _release(version), "torch": TorchBuild(version=version)}
-    return run(number, name, **values).model_copy(update=told)
+    return on_torch(run(number, name, **values), version, **RELEASE)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
-from unit.stages.alert_nights import LETTERS, cluster, decided, done, verdicts
+from unit.samples import VERDICTS
+from unit.stages.alert_nights import cluster, decided, done, verdicts
 
 from ootci.adapters.github_issues import Issue
 from ootci.model.cluster import Cause
@@ -14,7 +15,7 @@ from ootci.stages.alert import Act, remembered_in
 from ootci.stages.alert.decide import NEW_ISSUES
 
 NAMES = ("a", "b", "c")
-LETTER = st.sampled_from("".join(LETTERS))
+LETTER = st.sampled_from("".join(VERDICTS))
 HAND = st.sampled_from(["", "", "close", "open", "lock", "copy", "spoil"])
 NIGHT = st.fixed_dictionaries(
     {

@@ -9,10 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from unit.samples import build, device, night, plan
+from unit.samples import build, device, night, plan, request, stored, with_runs
 
 from ootci.errors import NoSuchDevice, StageFileInvalid, StageFileMissing
-from ootci.history.store import History
 from ootci.model.accuracy import Accuracy
 from ootci.model.build import StageName
 from ootci.model.excerpt import MAX_ID
@@ -223,10 +222,8 @@ def test_a_hostile_event_is_no_event(folder: RunFolder, event: dict[str, object]
 
 
 def test_no_path_of_the_machine_is_kept(folder: RunFolder) -> None:
-    planned = plan()
-    torch = planned.runs[0].torch.model_copy(update={"wheel": "/home/somebody/torch-2.13.0-py3-none-any.whl"})
-    runs = (planned.runs[0].model_copy(update={"torch": torch}),)
-    run = collect(device().device, planned.model_copy(update={"runs": runs}), folder, now=night(1))
+    torch = request().model_copy(update={"wheel": "/home/somebody/torch-2.13.0-py3-none-any.whl"})
+    run = collect(device().device, with_runs(plan(), torch=torch), folder, now=night(1))
     assert run.torch_request.wheel == "torch-2.13.0-py3-none-any.whl"
     assert "/home/" not in folder.run.read_text(encoding="utf-8")
 
@@ -340,10 +337,8 @@ def test_two_hundred_thousand_failing_tests_are_read_kept_and_judged(folder: Run
     run = _collect(folder, *_failing(200_000, 600))
     assert (_states(run)["smoke"], run.suites[0].counts.failed) == ("complete", 200_000)
     assert read(Run, folder.run).counts.failed == 200_000
-    history = History(tmp_path / "data")
-    history.append_plan(plan())
-    history.append_run(run)
-    write(judge([device()], History(tmp_path / "data"), night(0) + timedelta(hours=2)), tmp_path / "verdicts.json")
+    history = stored(tmp_path / "data", plan(), run)
+    write(judge([device()], history, night(0) + timedelta(hours=2)), tmp_path / "verdicts.json")
     # The gate and the pages read it.
     verdicts = read(Verdicts, tmp_path / "verdicts.json")
     (verdict,) = verdicts.devices

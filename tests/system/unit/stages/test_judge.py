@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, plan, run, whole_runs
+from unit.samples import device, night, nights, plan, run, whole_runs
 from unit.stages.judging import judged
 
 from ootci.history.store import History
@@ -25,6 +25,7 @@ def _one(tmp_path: Path, *records: Plan | Run, now: datetime | None = None) -> D
     return judged(tmp_path, *records, now=now).devices[0]
 
 
+BAD_TEST = {"two": "failed"}
 _TRUNCATED: dict[str, object] = {"state": "truncated", "detail": "cut"}
 
 BAD = {
@@ -33,9 +34,9 @@ BAD = {
     V.INFRA: run(0, stages={"fetch": "failed"}),
     V.BUILD_BROKEN: run(0, stages={"build": "failed"}),
     V.IMPORT_BROKEN: run(0, stages={"import": "crashed"}),
-    V.SMOKE_BROKEN: run(0, smoke={"one": "crashed"}, stages={"smoke": "failed"}),
+    V.SMOKE_BROKEN: run(0, smoke={"one": "crashed"}),
     V.LOST_TESTS: run(0, integration={"two": "passed", "more": "not_run"}, reports={"integration": _TRUNCATED}),
-    V.FAILING: run(0, integration={"two": "failed"}, stages={"integration": "failed"}),
+    V.FAILING: run(0, integration=BAD_TEST),
     V.OK: run(0),
 }
 
@@ -68,17 +69,17 @@ def test_a_stage_before_the_suites_breaks_in_its_own_name(
 
 
 def test_the_earlier_defect_wins(tmp_path: Path) -> None:
-    stages: dict[str, str] = {"integration": "failed"}
-    broken = {"smoke": {"one": "failed"}, "integration": {"two": "failed"}}
-    order = [V.SMOKE_BROKEN]
-    found = [_one(tmp_path / "0", plan(0), run(0, stages={**stages, "smoke": "failed"}, **broken)).verdict]  # type: ignore[arg-type]
-    for number, (stage, verdict) in enumerate(
-        [("import", V.IMPORT_BROKEN), ("build", V.BUILD_BROKEN), ("check", V.INFRA), ("fetch", V.INFRA)], start=1
+    stages = {}
+    for stage, verdict in (
+        ("smoke", V.SMOKE_BROKEN),
+        ("import", V.IMPORT_BROKEN),
+        ("build", V.BUILD_BROKEN),
+        ("check", V.INFRA),
+        ("fetch", V.INFRA),
     ):
         stages[stage] = "failed"
-        order.append(verdict)
-        found.append(_one(tmp_path / str(number), plan(0), run(0, stages=stages, **broken)).verdict)  # type: ignore[arg-type]
-    assert found == order
+        broken = run(0, smoke={"one": "failed"}, integration=BAD_TEST, stages=stages)
+        assert _one(tmp_path / stage, plan(0), broken).verdict is verdict
 
 
 def test_no_plan_and_no_report_is_never_ran(tmp_path: Path) -> None:
@@ -192,13 +193,12 @@ def test_a_hostile_run_costs_nobody_else_a_verdict(tmp_path: Path, record: Run) 
 
 
 def test_a_regression_is_told_apart_from_a_failure_that_was_there(tmp_path: Path) -> None:
-    bad = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
-    first = _one(tmp_path, plan(0), run(0), plan(1), run(1, **bad))  # type: ignore[arg-type]
+    first = _one(tmp_path, plan(0), run(0), plan(1), run(1, integration=BAD_TEST))
     assert (first.verdict, first.new_failures, first.since) == (V.REGRESSED, 1, night(1))
     assert [(item.change.value, item.before, item.after) for item in first.changes] == [
         ("regression", "passed", "failed")
     ]
-    second = _one(tmp_path, plan(2), run(2, **bad))  # type: ignore[arg-type]
+    second = _one(tmp_path, plan(2), run(2, integration=BAD_TEST))
     assert (second.verdict, second.new_failures) == (V.FAILING, 0)
     assert [item.change.value for item in second.changes] == ["still_failing"]
 
@@ -207,7 +207,7 @@ def test_a_regression_is_against_the_last_run_that_was_tested(tmp_path: Path) ->
     broken = run(1, smoke={}, integration={}, stages={"build": "failed", "smoke": "not_run", "integration": "not_run"})
     reports: dict[str, dict[str, object]] = {suite: {"state": "not_expected"} for suite in ("smoke", "integration")}
     broken = broken.model_copy(update={"suites": run(1, smoke={}, integration={}, reports=reports).suites})
-    bad = run(3, integration={"two": "failed"}, stages={"integration": "failed"})
+    bad = run(3, integration=BAD_TEST)
     found = _one(tmp_path, plan(0), run(0), plan(1), broken, plan(2), plan(3), bad)
     assert [item.verdict for item in found.history] == [V.OK, V.BUILD_BROKEN, V.NO_DATA, V.REGRESSED]
     assert found.changes[0].before is not None
@@ -225,10 +225,7 @@ def test_fewer_executed_tests_than_before_are_lost(tmp_path: Path) -> None:
 
 
 def test_a_verdict_and_a_broken_streak_have_dates_of_their_own(tmp_path: Path) -> None:
-    bad = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
-    records: list[Plan | Run] = []
-    for number in range(6):
-        records += [plan(number), run(number) if number in (0, 3) else run(number, **bad)]  # type: ignore[arg-type]
+    records = nights(*(run(n) if n in (0, 3) else run(n, integration=BAD_TEST) for n in range(6)))
     found = _one(tmp_path, *records)
     assert [item.verdict for item in found.history] == [V.OK, V.REGRESSED, V.FAILING, V.OK, V.REGRESSED, V.FAILING]
     assert (found.nights, found.verdict_since, found.broken_since) == (1, night(5), night(4))
@@ -238,9 +235,7 @@ def test_a_verdict_and_a_broken_streak_have_dates_of_their_own(tmp_path: Path) -
 
 
 def test_a_broken_streak_goes_on_over_nights_that_are_neither_broken_nor_as_expected(tmp_path: Path) -> None:
-    bad = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
-    records: list[Plan | Run] = [plan(0), run(0), plan(1), run(1, **bad), plan(2)]  # type: ignore[arg-type]
-    silent = _one(tmp_path, *records)
+    silent = _one(tmp_path, *nights(run(0), run(1, integration=BAD_TEST), None))
     assert (silent.verdict, silent.verdict_since, silent.broken_since) == (V.NO_DATA, night(2), night(1))
     broken = _one(tmp_path, plan(3), run(3, stages={"build": "failed"}))
     assert (broken.verdict, broken.verdict_since, broken.broken_since) == (V.BUILD_BROKEN, night(3), night(1))
@@ -251,16 +246,16 @@ def test_a_broken_streak_goes_on_over_nights_that_are_neither_broken_nor_as_expe
 
 
 def test_the_latest_attempt_counts_and_the_others_are_kept(tmp_path: Path) -> None:
-    first = run(0, integration={"two": "failed"}, stages={"integration": "failed"})
+    first = run(0, integration=BAD_TEST)
     assert _one(tmp_path, plan(0), run(0, attempt=2), first).verdict is V.OK
     assert len(whole_runs(History(tmp_path / "data"), "dev")) == 2
-    tenth = run(0, smoke={"one": "crashed"}, stages={"smoke": "failed"}, attempt=10)
+    tenth = run(0, smoke={"one": "crashed"}, attempt=10)
     assert _one(tmp_path, tenth, now=night(0)).verdict is V.SMOKE_BROKEN
 
 
 def test_an_advisory_suite_is_shown_and_does_not_decide(tmp_path: Path) -> None:
     suites = (PlannedSuite(name="smoke"), PlannedSuite(name="integration", required=False))
-    bad = run(0, integration={"two": "failed"}, stages={"integration": "failed"})
+    bad = run(0, integration=BAD_TEST)
     found = _one(tmp_path, plan(0, suites=suites), bad)
     assert found.verdict is V.OK
     assert [item.change.value for item in found.changes] == ["new_failure"]
@@ -277,9 +272,9 @@ def test_what_was_planned_counts_and_not_what_the_run_says_was_planned(
 
 
 def test_each_suite_is_compared_with_its_own_last_whole_report(tmp_path: Path) -> None:
-    good = run(0, integration={"two": "failed", "three": "passed"}, stages={"integration": "failed"})
+    good = run(0, integration={"two": "failed", "three": "passed"})
     cut = run(1, integration={}, reports={"integration": {"state": "truncated", "detail": "cut"}})
-    again = run(2, integration={"two": "failed", "three": "passed"}, stages={"integration": "failed"})
+    again = run(2, integration={"two": "failed", "three": "passed"})
     found = _one(tmp_path, plan(0), good, plan(1), cut, plan(2), again)
     assert (found.verdict, found.new_failures) == (V.FAILING, 0)
     fewer = run(2, integration={"two": "passed"})
@@ -357,11 +352,9 @@ def test_the_summary_is_one_sentence_of_numerators_and_denominators(tmp_path: Pa
 
 
 def test_a_verdict_that_was_given_stays(tmp_path: Path) -> None:
-    records: list[Plan | Run] = []
-    given: list[list[VerdictName]] = []
+    given = []
     for number in range(5):
-        bad = run(number, integration={"two": "failed"}, stages={"integration": "failed"})
-        records += [plan(number), bad if number in (1, 2, 4) else run(number)]
-        given.append([item.verdict for item in _one(tmp_path, *records[-2:]).history])
+        made = run(number, integration=BAD_TEST) if number in (1, 2, 4) else run(number)
+        given.append([item.verdict for item in _one(tmp_path, plan(number), made).history])
     for earlier, later in itertools.pairwise(given):
         assert later[: len(earlier)] == earlier

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, outcomes, plan, run
+from unit.samples import changed, device, night, nights, on_release, on_torch, outcomes, plan, run, with_runs
 from unit.stages.judging import judged
+from unit.stages.other_torches import RELEASE
 
 from ootci.model.alert import Alert, Condition, Standing
 from ootci.model.capability import Capability
@@ -19,7 +19,7 @@ from ootci.model.device import LostTests, Unsupported
 from ootci.model.outcome import Counts
 from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import Run
-from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
+from ootci.model.torch_build import Channel, TorchBuild
 from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName, Verdicts
 from ootci.stages.alert import conditions
 
@@ -53,10 +53,7 @@ SHRUNKEN = {
 @pytest.mark.parametrize("case", SHRUNKEN)
 def test_lost_tests_stay_lost_every_night_until_they_are_back(tmp_path: Path, case: str) -> None:
     left, count = SHRUNKEN[case]
-    records: list[Plan | Run] = [plan(0), run(0, integration=FULL)]
-    for number in range(1, 4):
-        records += [plan(number), run(number, integration=left)]
-    found = _judge(tmp_path, *records)
+    found = _judge(tmp_path, *nights(run(0, integration=FULL), *(run(n, integration=left) for n in range(1, 4))))
     assert _strip(found) == [V.OK, V.LOST_TESTS, V.LOST_TESTS, V.LOST_TESTS]
     assert _of(found).reason.startswith(f"integration: {count} of {len({**FULL, **left})} tests no longer run, first ")
     if case != "skipped":
@@ -68,8 +65,7 @@ def test_lost_tests_stay_lost_every_night_until_they_are_back(tmp_path: Path, ca
 
 def test_a_test_whose_title_changes_is_not_lost_and_is_expected_once(tmp_path: Path) -> None:
     def titled(record: Run, title: str) -> Run:
-        renamed = [item.model_copy(update={"title": title}) for item in record.outcomes]
-        return record.model_copy(update={"outcomes": tuple(renamed)})
+        return changed(record, lambda _: True, title=title)
 
     four, three = _names(range(4)), _names(range(3))
     records = (plan(0), titled(run(0, integration=four), "old"), plan(1), titled(run(1, integration=four), "new"))
@@ -140,35 +136,14 @@ def test_the_reference_s_loss_is_accepted_when_another_device_lost_the_same_test
     assert (_of(found).verdict, _of(found, "ref").verdict) == (V.OK, V.OK)
 
 
-def _own(record: Run) -> Run:
-    """The run with a suite that the vendor brings in place of integration."""
-    items = tuple(
-        item.model_copy(update={"suite": "mine", "id": item.id.replace("integration/", "mine/")})
-        if item.suite == "integration"
-        else item
-        for item in record.outcomes
-    )
-    suites = tuple(
-        report.model_copy(update={"suite": "mine"}) if report.suite == "integration" else report
-        for report in record.suites
-    )
-    return record.model_copy(update={"outcomes": items, "suites": suites})
-
-
 def test_of_a_suite_that_the_vendor_brings_the_reference_accepts_no_loss(tmp_path: Path) -> None:
     names, suites = ("dev", "ref"), (PlannedSuite(name="smoke"), PlannedSuite(name="mine"))
-    stages = {"integration": "not_run"}
     records: list[Plan | Run] = []
     for number, tests in enumerate((_names(range(5)), _names(range(3)))):
         records += [plan(number, names, suites=suites)]
-        records += [_own(run(number, name, integration=tests, stages=stages)) for name in names]
+        records += [run(number, name, suite="mine", integration=tests) for name in names]
     found = _judge(tmp_path, *records, registry=(device(), REFERENCE))
     assert _of(found).verdict is V.LOST_TESTS
-
-
-def _planned(number: int, **values: object) -> Plan:
-    made = plan(number)
-    return made.model_copy(update={"runs": tuple(item.model_copy(update=values) for item in made.runs)})
 
 
 def test_the_device_file_that_runs_a_suite_no_longer_accepts_its_loss(tmp_path: Path) -> None:
@@ -189,7 +164,7 @@ def test_a_capability_that_is_declared_unsupported_accepts_the_loss_of_its_tests
         return record.model_copy(update={"outcomes": (*record.outcomes, *more), "suites": suites})
 
     claim = (Unsupported(capability=Capability("streams_events"), reason="none"),) if declared else ()
-    records = (plan(0), with_streams(run(0), "passed"), _planned(1, unsupported=claim))
+    records = (plan(0), with_streams(run(0), "passed"), with_runs(plan(1), unsupported=claim))
     assert _of(_judge(tmp_path, *records, with_streams(run(1), "unsupported"))).verdict is verdict
 
 
@@ -209,30 +184,18 @@ def test_the_device_file_accepts_a_loss_in_words_for_a_time(
     accepted = LostTests.model_validate_json(json.dumps({**values, **entry}))
     less = _names(range(3))
     records: list[Plan | Run] = [plan(0), run(0, integration=FULL)]
-    records += [_planned(1, lost_tests=(accepted,)), run(1, integration=less)]
+    records += [with_runs(plan(1), lost_tests=(accepted,)), run(1, integration=less)]
     assert _of(_judge(tmp_path, *records)).verdict is verdict
     # What was accepted once stays accepted when the entry is gone; what was not is still lost.
     assert _of(_judge(tmp_path, plan(2), run(2, integration=less))).verdict is verdict
     assert accepted.added <= date(2026, 11, 2)
 
 
-def _fallback(record: Run) -> Run:
-    """The run on a release that stood in for the nightly."""
-    request = TorchRequest(
-        wanted="nightly",
-        wanted_channel=Channel.NIGHTLY,
-        channel=Channel.RELEASE,
-        version="2.13.0+cpu",
-        fallback_reason="the index cannot be reached",
-    )
-    return record.model_copy(update={"torch_request": request, "torch": TorchBuild(version="2.13.0+cpu")})
-
-
-BAD: dict[str, object] = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
+BAD = {"two": "failed"}
 
 
 def test_a_fallback_night_does_not_break(tmp_path: Path) -> None:
-    bad = _fallback(run(1, **BAD))  # type: ignore[arg-type]
+    bad = on_release(run(1, integration=BAD))
     found = _judge(tmp_path, plan(0), run(0), plan(1), bad)
     assert _of(found).verdict is not V.REGRESSED
     assert (_of(found).new_failures, _of(found).broken_since, found.clusters) == (0, None, ())
@@ -241,10 +204,9 @@ def test_a_fallback_night_does_not_break(tmp_path: Path) -> None:
 
 
 def test_a_fallback_night_does_not_fix_and_enters_no_range(tmp_path: Path) -> None:
-    records: list[Plan | Run] = [plan(0), run(0), plan(1), run(1, **BAD), plan(2), _fallback(run(2))]  # type: ignore[arg-type]
-    tonight = _of(_judge(tmp_path, *records))
+    tonight = _of(_judge(tmp_path, *nights(run(0), run(1, integration=BAD), on_release(run(2)))))
     assert tonight.broken_since == night(1)
-    found = _of(_judge(tmp_path, plan(3), run(3, **BAD)))  # type: ignore[arg-type]
+    found = _of(_judge(tmp_path, plan(3), run(3, integration=BAD)))
     assert (found.verdict, found.broken_since, found.new_failures) == (V.FAILING, night(1), 0)
     (streak,) = found.streaks
     assert streak.last_passed is not None
@@ -253,9 +215,9 @@ def test_a_fallback_night_does_not_fix_and_enters_no_range(tmp_path: Path) -> No
 
 def test_a_fallback_night_loses_no_tests_and_brings_none_back(tmp_path: Path) -> None:
     less = _names(range(3))
-    records: list[Plan | Run] = [plan(0), run(0, integration=FULL), plan(1), _fallback(run(1, integration=less))]
+    records = nights(run(0, integration=FULL), on_release(run(1, integration=less)))
     assert _of(_judge(tmp_path, *records)).verdict is V.OK
-    found = _judge(tmp_path, plan(2), run(2, integration=less), plan(3), _fallback(run(3, integration=FULL)))
+    found = _judge(tmp_path, plan(2), run(2, integration=less), plan(3), on_release(run(3, integration=FULL)))
     found = _judge(tmp_path, plan(4), run(4, integration=less))
     assert _strip(found)[2::2] == [V.LOST_TESTS, V.LOST_TESTS]
     assert _of(found).broken_since == night(2)
@@ -265,17 +227,17 @@ def test_a_fallback_night_opens_closes_and_ages_no_issue(tmp_path: Path) -> None
     def alert(verdicts: Verdicts) -> Alert:
         return next(item for item in conditions(verdicts) if item.condition is Condition.BROKEN)
 
-    bad = _fallback(run(1, **BAD))  # type: ignore[arg-type]
+    bad = on_release(run(1, integration=BAD))
     assert alert(_judge(tmp_path / "a", plan(0), run(0), plan(1), bad)).standing is Standing.UNKNOWN
-    broken = (plan(0), run(0), plan(1), run(1, **BAD))  # type: ignore[arg-type]
-    found = alert(_judge(tmp_path / "b", *broken, plan(2), _fallback(run(2)), plan(3), _fallback(run(3))))
+    broken = (plan(0), run(0), plan(1), run(1, integration=BAD))
+    found = alert(_judge(tmp_path / "b", *broken, plan(2), on_release(run(2)), plan(3), on_release(run(3))))
     assert (found.standing, found.good) == (Standing.UNKNOWN, ())
-    after = alert(_judge(tmp_path / "b", plan(4), run(4, **BAD)))  # type: ignore[arg-type]
+    after = alert(_judge(tmp_path / "b", plan(4), run(4, integration=BAD)))
     assert (after.standing, after.began) == (Standing.PRESENT, night(1))
 
 
 def test_a_release_under_the_name_of_a_nightly_is_a_fallback_too(tmp_path: Path) -> None:
-    odd = run(1, **BAD).model_copy(update={"torch": TorchBuild(version="2.13.0+cpu")})  # type: ignore[arg-type]
+    odd = run(1, integration=BAD).model_copy(update={"torch": TorchBuild(version="2.13.0+cpu")})
     found = _of(_judge(tmp_path, plan(0), run(0), plan(1), odd))
     assert (found.broken_since, found.history[-1].fallback) == (None, True)
 
@@ -283,22 +245,15 @@ def test_a_release_under_the_name_of_a_nightly_is_a_fallback_too(tmp_path: Path)
 def _on(version: str, record: Run) -> Run:
     """The run on a wheel that somebody gave by hand."""
     commit = f"{version.replace('.', ''):0<40}"
-    request = TorchRequest(
-        wanted=f"torch-{version}.whl", wanted_channel=Channel.WHEEL, channel=Channel.WHEEL, version=version
-    )
-    return record.model_copy(
-        update={"torch_request": request, "torch": TorchBuild(version=version, git_version=commit)}
-    )
+    return on_torch(record, version, commit, wanted_channel=Channel.WHEEL, channel=Channel.WHEEL)
 
 
 def test_an_older_torch_has_not_lost_what_a_newer_one_brought(tmp_path: Path) -> None:
     older, newer = _names(range(10)), _names(range(12))
     tried = [("2.15.0", newer), ("2.12.1", older), ("2.13.0", older), ("2.15.0", newer), ("2.15.1", newer)]
     tried += [("2.12.1", _names(range(1, 10))), ("2.15.0", older), ("2.16.0", older)]
-    records: list[Plan | Run] = []
-    for number, (version, tests) in enumerate(tried):
-        records += [plan(number), _on(version, run(number, integration=tests))]
-    found = _judge(tmp_path, *records)
+    runs = (_on(version, run(number, integration=tests)) for number, (version, tests) in enumerate(tried))
+    found = _judge(tmp_path, *nights(*runs))
     # Each against its own and older ones: the last three lack a test of 2.12.1, two of 2.15.0, and these two still.
     assert _strip(found) == [V.OK] * 5 + [V.LOST_TESTS] * 3
     assert _of(found).reason.startswith("integration: 2 of 12 tests no longer run, first integration/test_x.py::t010")
@@ -306,7 +261,6 @@ def test_an_older_torch_has_not_lost_what_a_newer_one_brought(tmp_path: Path) ->
 
 def test_another_release_has_other_tests_of_pytorch(tmp_path: Path) -> None:
     """An operator that a release no longer lists is nobody's loss; on nightlies, and in other suites, it is told."""
-    nightly = TorchRequest(wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY)
     for suite, channel, verdict in (
         ("ops", Channel.WHEEL, V.OK),
         ("integration", Channel.WHEEL, V.LOST_TESTS),
@@ -315,29 +269,19 @@ def test_another_release_has_other_tests_of_pytorch(tmp_path: Path) -> None:
         records: list[Plan | Run] = []
         versions = ("2.12.1", "2.13.0") if channel is Channel.WHEEL else ("2.12.0.dev1", "2.13.0.dev1")
         for number, (version, last) in enumerate(zip(versions, (3, 2), strict=True)):
-            found = run(number, integration=_names(range(last)))
-            renamed = found.suites[1].model_copy(update={"suite": suite})
-            tests = tuple(
-                replace(item, suite=suite) if item.suite == "integration" else item for item in found.outcomes
-            )
-            found = found.model_copy(update={"suites": (found.suites[0], renamed), "outcomes": tests})
-            made = plan(number)
-            suites = tuple(PlannedSuite.model_validate({"name": name}) for name in ("smoke", suite))
-            planned = tuple(item.model_copy(update={"suites": suites}) for item in made.runs)
-            tried = _on(version, found)
-            if channel is Channel.NIGHTLY:
-                tried = tried.model_copy(update={"torch_request": nightly.model_copy(update={"version": version})})
-            records += [made.model_copy(update={"runs": planned}), tried]
+            found = run(number, integration=_names(range(last)), suite=suite)
+            tried = on_torch(found, version, version, wanted_channel=channel, channel=channel)
+            records += [plan(number, suites=(PlannedSuite(name="smoke"), PlannedSuite(name=suite))), tried]
         assert _strip(_judge(tmp_path / f"{suite}-{channel.value}", *records)) == [V.OK, verdict], (suite, channel)
 
 
 def test_what_fails_on_an_older_torch_is_not_new_since_a_newer_one(tmp_path: Path) -> None:
-    records = [plan(0), _on("2.15.0", run(0)), plan(1), _on("2.12.1", run(1, **BAD))]  # type: ignore[arg-type]
+    records = [plan(0), _on("2.15.0", run(0)), plan(1), _on("2.12.1", run(1, integration=BAD))]
     found = _of(_judge(tmp_path, *records))
     assert (found.verdict, found.is_first) == (V.FAILING, True)
     (streak,) = found.streaks
     assert (streak.last_passed, streak.commits) == (None, None)
-    found = _of(_judge(tmp_path, plan(2), _on("2.15.0", run(2, **BAD))))  # type: ignore[arg-type]
+    found = _of(_judge(tmp_path, plan(2), _on("2.15.0", run(2, integration=BAD))))
     assert (found.verdict, found.streaks[0].last_passed and found.streaks[0].last_passed.date) == (
         V.REGRESSED,
         night(0),
@@ -345,9 +289,7 @@ def test_what_fails_on_an_older_torch_is_not_new_since_a_newer_one(tmp_path: Pat
 
 
 def test_a_device_that_changes_to_releases_begins_anew(tmp_path: Path) -> None:
-    release = TorchRequest(wanted="release", wanted_channel=Channel.RELEASE, channel=Channel.RELEASE)
-    update = {"torch_request": release, "torch": TorchBuild(version="2.13.0+cpu")}
-    bad = run(1, **BAD).model_copy(update=update)  # type: ignore[arg-type]
+    bad = on_torch(run(1, integration=BAD), "2.13.0+cpu", **RELEASE)
     found = _of(_judge(tmp_path, plan(0), run(0), plan(1), bad))
     assert (found.verdict, found.is_first) == (V.FAILING, True)
     assert [item.last_passed for item in found.streaks] == [None]

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.samples import device, plan, run
+from unit.samples import changed, device, nights, plan, run, with_runs
 from unit.stages.judging import judged
 
 from ootci.model.device import KnownFailure, Unsupported
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import PassingDeclaration, Run
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, VerdictName
@@ -45,9 +45,7 @@ def _claim(capability: str = "sparse") -> Unsupported:
 
 
 def _plan(number: int, known: Sequence[KnownFailure] = (), unsupported: Sequence[Unsupported] = ()) -> Plan:
-    made = plan(number)
-    claimed = {"known_failures": tuple(known), "unsupported": tuple(unsupported)}
-    return made.model_copy(update={"runs": tuple(item.model_copy(update=claimed) for item in made.runs)})
+    return with_runs(plan(number), known_failures=tuple(known), unsupported=tuple(unsupported))
 
 
 def _run(
@@ -59,17 +57,8 @@ def _run(
     **integration: str,
 ) -> Run:
     """A run whose stages say that failing tests are all that was wrong; `plain` and smoke prove no capability."""
-    suites = {"smoke": smoke or {"one": "passed"}, "integration": integration}
-    bad = {name for name, tests in suites.items() if {OutcomeName(item) for item in tests.values()} & FAILURES}
-    made = run(number, smoke=smoke, integration=integration, stages=dict.fromkeys(bad, "failed"))
-    stages = [
-        stage.model_copy(update={"only_tests": only_tests}) if stage.name in bad else stage for stage in made.stages
-    ]
-    outcomes = [
-        item.model_copy(update={"capability": None if item.id.endswith(("::one", "::plain")) else capability})
-        for item in made.outcomes
-    ]
-    return made.model_copy(update={"stages": tuple(stages), "outcomes": tuple(outcomes)})
+    made = run(number, smoke=smoke, integration=integration, stages=None if only_tests else {"integration": "failed"})
+    return changed(made, lambda item: not item.id.endswith(("::one", "::plain")), capability=capability)
 
 
 def _judged(*records: Plan | Run, **keys: object) -> DeviceVerdict:
@@ -233,7 +222,7 @@ def test_a_declaration_that_passed_when_last_tried_is_named_until_it_is_removed(
     runs = [_run(number, two="passed") for number in range(3)]
     runs[0] = runs[0].model_copy(update={"passing_declarations": (PassingDeclaration(declaration="old", tests=1),)})
     runs[1] = runs[1].model_copy(update={"passing_declarations": tried})
-    records = [record for number, made in enumerate(runs) for record in (_plan(number), made)]
+    records = nights(*runs)
     suites = [
         {"name": "smoke"},
         {"name": "integration"},

@@ -7,17 +7,17 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, plan, run, stored
+from unit.samples import changed, device, night, on_torch, plan, run, stored
 
 from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause
 from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
-from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts
 from ootci.stages.judge import clusters, judge
 from ootci.stages.judge.clusters import CLUSTERS
 
+SUITES = ("smoke", "integration")
 NAMES = ("oak", "elm", "ref")
 REGISTRY = (device("oak"), device("elm"), device("ref", tier="reference"))
 TWO = "integration/test_x.py::two"
@@ -38,17 +38,14 @@ def _run(
 ) -> Run:
     """A run on the night's own PyTorch, whose tests say the same on each device, in the device's words."""
     made = run(number, name, smoke={"one": smoke}, integration={"two": outcome}, stages=stages)
-    said = {"integration": {"message": f"RuntimeError: {name}:0 has no such thing at 0x7f{number:04x}"}}
-    said["smoke"] = {"message": f"RuntimeError: {name} is on fire"}
-    return made.model_copy(
-        update={
-            "outcomes": tuple(
-                item.model_copy(update=said[item.suite] if item.outcome in FAILURES else {}) for item in made.outcomes
-            ),
-            "torch": TorchBuild(version=f"2.15.0.dev{number}", git_version=_commit(number)),
-            "plugin": PluginBuild(package=f"torch-{name}", version="1", source=name, commit=f"{plugin + 1:040x}"),
-        }
-    )
+    made = _saying(made, f"RuntimeError: {name} is on fire", "smoke")
+    made = _saying(made, f"RuntimeError: {name}:0 has no such thing at 0x7f{number:04x}", "integration")
+    built = PluginBuild(package=f"torch-{name}", version="1", source=name, commit=f"{plugin + 1:040x}")
+    return on_torch(made, f"2.15.0.dev{number}", _commit(number)).model_copy(update={"plugin": built})
+
+
+def _saying(made: Run, message: str, *suites: str) -> Run:
+    return changed(made, lambda item: item.is_failure and item.suite in (suites or SUITES), message=message)
 
 
 def _judged(tmp_path: Path, *nights: Mapping[str, Run]) -> Verdicts:
@@ -178,11 +175,6 @@ def test_one_fault_on_two_devices_one_of_which_was_silent_first_is_one_cluster_w
     assert [(item.device, item.since.date) for item in cluster.devices] == [("elm", night(2)), ("oak", night(1))]
 
 
-def _saying(made: Run, message: str) -> Run:
-    outcomes = (item.model_copy(update={"message": message} if item.is_failure else {}) for item in made.outcomes)
-    return made.model_copy(update={"outcomes": tuple(outcomes)})
-
-
 def test_vendors_with_their_own_texts_for_the_same_test_share_a_cluster_that_each_of_them_names(tmp_path: Path) -> None:
     texts = {name: f"{name.title()}Error: nothing like that on {name} chips" for name in ("oak", "elm")}
     tonight = {name: _saying(_run(1, name, "failed"), text) for name, text in texts.items()}
@@ -207,10 +199,7 @@ def test_a_refused_connection_is_infrastructure_for_a_night_and_a_failure_when_i
 
 def test_a_refused_connection_hides_no_other_failure(tmp_path: Path) -> None:
     both = _saying(_run(1, "oak", "failed", smoke="failed"), "OSError: Could not resolve host: pypi.example.org")
-    wrong = {"message": "RuntimeError: wrong result"}
-    outcomes = (item.model_copy(update=wrong if item.suite == "smoke" else {}) for item in both.outcomes)
-    oak = both.model_copy(update={"outcomes": tuple(outcomes)})
-    said = _judged(tmp_path, _night(0), _night(1, oak=oak))
+    said = _judged(tmp_path, _night(0), _night(1, oak=_saying(both, "RuntimeError: wrong result", "smoke")))
     assert said.devices[0].verdict is VerdictName.SMOKE_BROKEN
     assert said.devices[0].reason.endswith("; 1 test could not reach a host")
     assert said.gate.blocking == ("oak",)

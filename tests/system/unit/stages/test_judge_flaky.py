@@ -9,16 +9,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.render.pages import read
-from unit.samples import device, night, plan, run, stored
+from unit.samples import changed, device, night, nights, on_release, plan, retries, run, stored
 
 from ootci.history.nights import failing_before
 from ootci.history.store import History
-from ootci.model.build import StageStatus
-from ootci.model.outcome import FAILURES, Attempt, Counts, Outcome, OutcomeName
+from ootci.model.outcome import FAILURES, Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import parse
 from ootci.model.run import Run
-from ootci.model.torch_build import Channel
 from ootci.model.verdict import AS_EXPECTED, ChangeName, DeviceVerdict, VerdictName, Verdicts
 from ootci.stages.judge import judge
 from ootci.stages.render import render
@@ -27,13 +25,9 @@ TWO = "integration/test_x.py::two"
 
 
 def _again(made: Run, *attempts: str, text: str | None = None) -> Run:
-    """The run with its failing tests run again, and a suite's stage failed for nothing but tests."""
-    later = tuple(Attempt(outcome=OutcomeName(name), message=f"it {name}", text=text) for name in attempts)
-    outcomes = tuple(item.model_copy(update={"attempts": later}) if item.is_failure else item for item in made.outcomes)
-    bad = {item.suite for item in outcomes if item.is_failure}
-    failed = {"status": StageStatus.FAILED, "only_tests": True}
-    stages = tuple(item.model_copy(update=failed if item.name in bad else {}) for item in made.stages)
-    return made.model_copy(update={"outcomes": outcomes, "stages": stages})
+    """The run with its failing tests run again."""
+    later = (item.model_copy(update={"message": "no", "text": text}) for item in retries(*attempts))
+    return changed(made, attempts=tuple(later))
 
 
 def _judge(folder: Path, records: Sequence[Plan | Run], last: int, **keys: object) -> Verdicts:
@@ -41,8 +35,7 @@ def _judge(folder: Path, records: Sequence[Plan | Run], last: int, **keys: objec
 
 
 def _verdict(folder: Path, *runs: Run, **keys: object) -> DeviceVerdict:
-    records = [record for number, made in enumerate(runs) for record in (plan(number), made)]
-    (verdict,) = _judge(folder, records, len(runs) - 1, **keys).devices
+    (verdict,) = _judge(folder, nights(*runs), len(runs) - 1, **keys).devices
     return verdict
 
 
@@ -87,19 +80,18 @@ def test_what_was_flaky_on_enough_nights_is_excused_unless_those_nights_say_noth
     def fails(number: int, again: str) -> Run:
         return _again(run(number, integration={"two": "failed", "three": "passed"}), again)
 
-    nights = [*(fails(number, "passed") for number in (0, 1)), *(run(number) for number in range(2, 12))]
-    verdict = _verdict(tmp_path / "flaky", *nights, fails(12, "failed")).verdict
+    before = [*(fails(number, "passed") for number in (0, 1)), *(run(number) for number in range(2, 12))]
+    verdict = _verdict(tmp_path / "flaky", *before, fails(12, "failed")).verdict
     assert verdict is VerdictName.UNSTABLE
-    assert _verdict(tmp_path / "few", *nights[:8], fails(8, "failed")).verdict is VerdictName.REGRESSED
+    assert _verdict(tmp_path / "few", *before[:8], fails(8, "failed")).verdict is VerdictName.REGRESSED
     bad = {"first": night(0).date(), "last": night(1).date(), "reason": "Power.", "link": "https://example.com/1"}
-    found = _verdict(tmp_path / "bad", *nights, fails(12, "failed"), bad_ranges=[bad])
+    found = _verdict(tmp_path / "bad", *before, fails(12, "failed"), bad_ranges=[bad])
     assert found.verdict is VerdictName.REGRESSED
 
 
 def test_a_stage_that_broke_besides_is_not_excused(tmp_path: Path) -> None:
-    made = _fails(0, "passed")
-    stages = tuple(stage.model_copy(update={"only_tests": False}) for stage in made.stages)
-    assert _verdict(tmp_path, made.model_copy(update={"stages": stages})).verdict is VerdictName.FAILING
+    made = _again(run(0, integration={"two": "failed"}, stages={"integration": "failed"}), "passed")
+    assert _verdict(tmp_path, made).verdict is VerdictName.FAILING
 
 
 def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
@@ -108,9 +100,7 @@ def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
         history.append_plan(plan(number))
     assert failing_before(history.newest_stored("dev")) is None
     history.append_plan(plan(9))
-    instead = run(9, smoke={"one": "failed"})
-    release = instead.torch_request.model_copy(update={"channel": Channel.RELEASE})
-    history.append_run(instead.model_copy(update={"torch_request": release}))
+    history.append_run(on_release(run(9, smoke={"one": "failed"})))
     assert failing_before(history.newest_stored("dev")) is None
     history.append_run(run(0, smoke={"one": "error"}, integration={"two": "failed"}))
     both = (TWO, "smoke/test_x.py::one")
@@ -124,14 +114,8 @@ def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
 
 
 def test_the_plan_is_told_of_new_failures_that_were_not_run_again_for_one_night(tmp_path: Path) -> None:
-    history = History(tmp_path)
-    nights = [
-        run(0, integration={"two": "passed", "three": "failed"}),
-        run(1, integration={"two": "failed", "three": "failed"}),
-    ]
-    for number, made in enumerate(nights):
-        history.append_plan(plan(number))
-        history.append_run(made)
+    both = {"two": "failed", "three": "failed"}
+    history = stored(tmp_path, *nights(run(0, integration={**both, "two": "passed"}), run(1, integration=both)))
     three = TWO.replace("two", "three")
     assert failing_before(history.newest_stored("dev")) == ((three, TWO), (TWO,))
     history.append_plan(plan(2))
@@ -141,10 +125,10 @@ def test_the_plan_is_told_of_new_failures_that_were_not_run_again_for_one_night(
     assert failing_before(history.newest_stored("dev")) == ((three, TWO), (TWO,))
     for number in (3, 4):
         history.append_plan(plan(number))
-        history.append_run(_again(run(number, integration={"two": "failed", "three": "failed"}), "failed"))
+        history.append_run(_again(run(number, integration=both), "failed"))
         assert failing_before(history.newest_stored("dev")) == ((three, TWO), ())
     history.append_plan(plan(5))
-    history.append_run(run(5, integration={"two": "failed", "three": "failed"}))
+    history.append_run(run(5, integration=both))
     assert failing_before(history.newest_stored("dev")) == ((three, TWO), ())
 
 
@@ -175,12 +159,7 @@ _OUTCOMES = st.sampled_from(list(OutcomeName))
 @given(st.lists(st.tuples(_OUTCOMES, st.lists(_OUTCOMES, max_size=3)), max_size=6))
 def test_no_later_attempt_makes_a_failure_look_fine(found: list[tuple[OutcomeName, list[OutcomeName]]]) -> None:
     outcomes = tuple(
-        Outcome(
-            id=f"integration/test_x.py::t{number}",
-            suite="integration",
-            outcome=first,
-            attempts=tuple(Attempt(outcome=name) for name in later),
-        )
+        Outcome(id=f"integration/test_x.py::t{number}", suite="integration", outcome=first, attempts=retries(*later))
         for number, (first, later) in enumerate(found)
     )
     counts = Counts.of(outcomes)

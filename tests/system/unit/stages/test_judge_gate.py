@@ -8,14 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, plan, run
+from unit.samples import NIGHTLY, changed, device, night, on_release, on_torch, plan, retries, run
 from unit.stages.judging import judged
 
-from ootci.model.build import StageStatus
-from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.torch_build import Channel, TorchBuild
 from ootci.model.verdict import Gate, VerdictName
 from ootci.stages.judge import STALE_AFTER, decide
 
@@ -34,22 +31,7 @@ def _night(number: int, runs: Mapping[str, Run | None] | None = None) -> list[Pl
 def _broken(number: int, name: str, *attempts: str, tests: int = 1) -> Run:
     """A run in which tests fail, and come to these outcomes when they are run again."""
     failing = {"two": "failed", **{f"t{index}": "failed" for index in range(1, tests)}}
-    made = run(number, name, integration={"fine": "passed", **failing}, stages={"integration": "failed"})
-    later = tuple(Attempt(outcome=OutcomeName(outcome)) for outcome in attempts)
-    outcomes = tuple(item.model_copy(update={"attempts": later}) if item.is_failure else item for item in made.outcomes)
-    stages = tuple(
-        item.model_copy(update={"status": StageStatus.FAILED, "only_tests": True})
-        if item.name == "integration"
-        else item
-        for item in made.stages
-    )
-    return made.model_copy(update={"outcomes": outcomes, "stages": stages})
-
-
-def _fallback(record: Run) -> Run:
-    update = {"channel": Channel.RELEASE, "version": "2.13.0+cpu", "fallback_reason": "no index"}
-    request = record.torch_request.model_copy(update=update)
-    return record.model_copy(update={"torch_request": request, "torch": TorchBuild(version="2.13.0+cpu")})
+    return changed(run(number, name, integration={"fine": "passed", **failing}), attempts=retries(*attempts))
 
 
 def _answer(gate: Gate) -> tuple[str, tuple[str, ...]]:
@@ -120,8 +102,8 @@ def test_a_report_without_tests_is_no(tmp_path: Path) -> None:
     [
         (None, "no report received"),
         (run(1, "npu", stages={"check": "failed"}), "check: check failed"),
-        (_fallback(run(1, "npu")), "tested on release 2.13.0+cpu instead of nightly: no index"),
-        (_fallback(_broken(1, "npu")), "tested on release 2.13.0+cpu instead of nightly: no index"),
+        (on_release(run(1, "npu")), "tested on release 2.13.0+cpu instead of nightly: no index"),
+        (on_release(_broken(1, "npu")), "tested on release 2.13.0+cpu instead of nightly: no index"),
     ],
     ids=["silent", "infra", "fallback", "fallback-fails"],
 )
@@ -150,7 +132,7 @@ def test_without_the_reference_nobody_can_say(tmp_path: Path) -> None:
 
 
 def test_an_old_release_never_says_yes(tmp_path: Path) -> None:
-    gate = _judge(tmp_path, *_night(0), *_night(1, {name: _fallback(run(1, name)) for name in NAMES})).gate
+    gate = _judge(tmp_path, *_night(0), *_night(1, {name: on_release(run(1, name)) for name in NAMES})).gate
     assert gate.answer == "cannot_say"
 
 
@@ -195,10 +177,6 @@ def test_a_required_suite_without_a_passed_test_is_never_as_expected(tmp_path: P
     assert found.gate.answer == "no"
 
 
-def _torch(record: Run, commit: str) -> Run:
-    return record.model_copy(update={"torch": TorchBuild(version="2.14.0.dev20261101+cpu", git_version=commit * 40)})
-
-
 def test_the_gate_keeps_a_record(tmp_path: Path) -> None:
     torch = {5: "a", 6: "a", 7: "b", 8: "c"}
     breaks = {"a": (1, 2), "b": (5,), "c": (7,), "d": (9,)}
@@ -208,7 +186,7 @@ def test_the_gate_keeps_a_record(tmp_path: Path) -> None:
         # Each break is of a test of its own, because one that fails and passes by turns is flaky.
         tests |= {test: "failed" for test, nights in breaks.items() if number in nights}
         made = run(number, "two", integration=tests)
-        made = _torch(made, torch[number]) if number in torch else made
+        made = on_torch(made, NIGHTLY, torch[number] * 40) if number in torch else made
         records += _night(number, {"two": made, **({"ref": None} if number == 3 else {})})
     record = _judge(tmp_path, *records).gate_record
     assert (record.nights, record.yes, record.no, record.cannot_say) == (10, 4, 5, 1)

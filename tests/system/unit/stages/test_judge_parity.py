@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from unit.samples import device
 from unit.stages.judging import judged
 from unit.upstream_nights import upstream_nights
@@ -66,19 +67,13 @@ def test_a_required_suite_without_a_passed_test_is_never_as_expected(tmp_path: P
     assert (found.verdict, found.reason.partition(";")[0]) == (VerdictName.FAILING, "no test of upstream passed")
 
 
-def test_pytorch_removes_tests_of_its_own_and_a_class_that_is_gone_is_told(tmp_path: Path) -> None:
-    assert _verdict(tmp_path, one="p" * 6).verdict is VerdictName.OK
-    rows = {**PASSES, "test_a.py::TestB::test_one": "p" * 6}
+@pytest.mark.parametrize("row", ["pppppp", "pppppps"], ids=["gone", "skipped"])
+def test_pytorch_removes_tests_of_its_own_and_a_class_that_runs_no_more_is_told(tmp_path: Path, row: str) -> None:
+    assert _verdict(tmp_path, one=row).verdict is VerdictName.OK
+    rows = {**PASSES, "test_a.py::TestB::test_one": row}
     (found,) = judged(tmp_path / "class", *upstream_nights(rows), registry=(device(),)).devices
     assert found.verdict is VerdictName.LOST_TESTS
     assert found.reason.endswith("first upstream/test_a.py::TestB::test_one")
-
-
-def test_a_class_that_is_skipped_as_a_whole_is_told(tmp_path: Path) -> None:
-    assert _verdict(tmp_path, one="pppppps").verdict is VerdictName.OK
-    rows = {**PASSES, "test_a.py::TestB::test_one": "pppppps"}
-    (found,) = judged(tmp_path / "class", *upstream_nights(rows), registry=(device(),)).devices
-    assert found.verdict is VerdictName.LOST_TESTS
 
 
 def test_the_five_nights_are_those_on_which_the_test_ran(tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.samples import plan, run
+from unit.samples import changed, plan, retries, run, with_runs
 
 from ootci.history.store import History
 from ootci.history.stored import stored
 from ootci.history.tables import TestTable
-from ootci.model.build import StageStatus
 from ootci.model.device import KnownFailure
-from ootci.model.outcome import Attempt, Counts, OutcomeName
+from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import VerdictName as V
@@ -148,15 +147,11 @@ def _run(number: int, suites: dict[str, Tests], stages: dict[str, str], cut: fro
     again = {
         f"{suite}/test_x.py::{name}" for suite, tests in suites.items() for name, (_, flaky) in tests.items() if flaky
     }
-    later = (Attempt(outcome=OutcomeName.PASSED),)
-    outcomes = tuple(
-        item.model_copy(update={"attempts": later}) if item.id in again and item.is_failure else item
-        for item in made.outcomes
-    )
+    made = changed(made, lambda item: item.id in again and item.is_failure, attempts=retries("passed"))
     reports = [
         report.model_copy(
             update={
-                "counts": Counts.of(item for item in outcomes if item.suite == report.suite),
+                "counts": Counts.of(item for item in made.outcomes if item.suite == report.suite),
                 "state": ReportState.NO_TESTS
                 if not suites[report.suite]
                 else ReportState.TRUNCATED
@@ -166,10 +161,7 @@ def _run(number: int, suites: dict[str, Tests], stages: dict[str, str], cut: fro
         )
         for report in made.suites
     ]
-    failing = {item.suite for item in outcomes if item.is_failure}
-    only = {"status": StageStatus.FAILED, "only_tests": True}
-    results = [stage.model_copy(update=only if stage.name in failing else {}) for stage in made.stages]
-    return made.model_copy(update={"outcomes": outcomes, "suites": tuple(reports), "stages": tuple(results)})
+    return made.model_copy(update={"suites": tuple(reports)})
 
 
 def _plan(paused: bool) -> Plan:
@@ -184,9 +176,7 @@ def _plan(paused: bool) -> Plan:
         )
         for suite in SUITES
     )
-    return made.model_copy(
-        update={"runs": tuple(item.model_copy(update={"known_failures": entries}) for item in made.runs)}
-    )
+    return with_runs(made, known_failures=entries)
 
 
 @settings(max_examples=400)

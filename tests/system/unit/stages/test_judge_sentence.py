@@ -7,12 +7,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import night, plan
+from unit.stages.alert_nights import cluster
 
-from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
+from ootci.model.cluster import Cause
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
 from ootci.stages.judge.clusters import headline_numbers, sentence
-
-MARK = Mark(plan_id="night001", date=night(1))
 
 
 def _device(number: int, verdict: VerdictName, is_new: bool, is_first: bool, new: int, fallback: bool) -> DeviceVerdict:
@@ -28,16 +27,6 @@ def _device(number: int, verdict: VerdictName, is_new: bool, is_first: bool, new
     )
 
 
-def _cluster(names: set[str]) -> Cluster:
-    parts = tuple(
-        ClusterDevice(device=name, is_reference=False, tests=1, new=1, first=("a",), plugin_changed=False, since=MARK)
-        for name in sorted(names)
-    )
-    return Cluster(
-        signature=Signature.of("x"), plan_id="night001", cause=Cause.UPSTREAM, reason="", devices=parts, since=MARK
-    )
-
-
 _KINDS = st.tuples(st.sampled_from(VerdictName), st.booleans(), st.booleans(), st.integers(0, 2), st.booleans())
 
 
@@ -46,7 +35,7 @@ def test_the_numbers_add_up_to_that_of_the_devices(
     kinds: list[tuple[VerdictName, bool, bool, int, bool]], alike: set[int]
 ) -> None:
     devices = [_device(number, *kind) for number, kind in enumerate(kinds)]
-    clusters = [_cluster({f"dev{number}" for number in alike})] if alike else []
+    clusters = [cluster("x", Cause.UPSTREAM, 2, *(f"dev{number}" for number in sorted(alike)))] if alike else []
     assert sum(headline_numbers(devices, clusters).values()) == len(devices)
     said = sentence(devices, plan(1), clusters)
     first, *others = said.removesuffix(".").split(" · ")

@@ -256,7 +256,7 @@ def ask_for_the_optional(torch: ModuleType, name: str, facts: Facts) -> None:
         "memory with an address": lambda: _see_address(torch, name),
         "gradients": lambda: _see_gradient(torch, name),
         "streams": lambda: torch.Stream(device=name),
-        "events": lambda: torch.Event(device=name),
+        "events": lambda: torch.Event(device=name).record(),  # the object is made without the device
         "a generator": lambda: torch.Generator(device=name),
         "a generator's state": lambda: "a generator" in lacks or torch.Generator(device=name).get_state(),
         "pinned memory": lambda: torch.empty(1).pin_memory(),

@@ -46,8 +46,8 @@ DIRECT = (
     "unfold",
     "unsqueeze",
 )
-"""Operators that PyTorch would otherwise compute with `as_strided`, which needs strides, and those that mark a tensor as
-conjugate or negative: so marked, it is copied without end. Here the CPU's tensor has the mark.
+"""Operators that PyTorch would otherwise compute with `as_strided`, which needs strides, and those that mark a tensor
+as conjugate or negative: a copy of a tensor with the mark does not end. Here the CPU's tensor has the mark.
 """
 
 

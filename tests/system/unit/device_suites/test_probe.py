@@ -135,8 +135,11 @@ def test_what_the_card_says_of_itself(tmp_path: Path, given: str, code: int, rea
 OPTIONAL = """
 import os
 Stream = lambda device: None
-def Event(device):
-    raise RuntimeError("no events here")
+class Event:
+    def __init__(self, device):
+        pass
+    def record(self):
+        raise RuntimeError("no events here")
 class Generator:
     def __init__(self, device):
         os._exit(7)
@@ -169,13 +172,18 @@ class Leaf:
         raise NotImplementedError("for inference only")
 def empty(size, device=None):
     return Leaf()
+class Event:
+    def __init__(self, device):
+        pass
+    def record(self):
+        pass
 class accelerator:
     synchronize = current_device_index = memory_stats = lambda *_: 0
 """
 
 
 def test_what_is_a_part_of_missing_hooks_is_not_told_besides(tmp_path: Path) -> None:
-    torch = STUB_TORCH + MODULE + "AVAILABLE = True\nStream = Event = lambda device: None\n" + NO_HOOKS
+    torch = STUB_TORCH + MODULE + "AVAILABLE = True\nStream = lambda device: None\n" + NO_HOOKS
     _, _, facts = _probe(tmp_path, torch, "--device", "cpu")
     assert facts["device"]["lacks"] == {
         "hooks": "RuntimeError: Please register PrivateUse1HooksInterface by `Register` first.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -15,6 +16,7 @@ from ootci.model.accuracy import Accuracy
 from ootci.model.outcome import Attempt, Outcome
 from ootci.model.record import Record, compact_record
 from ootci.model.run import OperatorCount, Run
+from ootci.model.training import Training
 
 from .layout import RESTORE
 from .run_file import in_order
@@ -62,11 +64,13 @@ class Measures(Record):
     """Seconds of each test, by place."""
     operators: tuple[OperatorCount, ...] = ()
     """Operators that the suites used."""
+    trainings: dict[int, Training] = Field(default_factory=dict)
+    """Throughput and memory of a test's training, by place."""
 
     def fits(self, tests: int, _: int) -> bool:
         """Whether a run of so many tests can have them."""
         ordered = self.order is None or sorted(self.order) == list(range(tests))
-        return ordered and len(self.durations) in (0, tests)
+        return ordered and len(self.durations) in (0, tests) and all(place in range(tests) for place in self.trainings)
 
 
 class Accuracies(Record):
@@ -101,6 +105,7 @@ def details_of(run: Run) -> tuple[Texts, Measures, Accuracies]:
         order=None if order == tuple(range(len(order))) else order,
         durations=tuple(item.duration for item in outcomes),
         operators=run.operators,
+        trainings={number: item.training for number, item in enumerate(outcomes) if item.training is not None},
     )
     measured = {number: item.accuracy for number, item in enumerate(outcomes) if item.accuracy is not None}
     return texts, measures, Accuracies(tests=measured)
@@ -122,8 +127,10 @@ def whole(
     durations = measured.durations or (0.0,) * len(rows)
     wanted = range(len(rows)) if only is None else sorted(map(run.places.place, only))
     outcomes = {
-        place: _outcome(
-            run, rows[place], said.tests.get(place), said.attempts.get(place), durations[place], errors.tests.get(place)
+        place: replace(
+            _outcome(run, rows[place], said.tests.get(place), said.attempts.get(place), durations[place]),
+            accuracy=errors.tests.get(place),
+            training=measured.trainings.get(place),
         )
         for place in wanted
     }
@@ -148,7 +155,6 @@ def _outcome(
     said: FailureText | None,
     attempts: tuple[Attempt, ...] | None,
     duration: float,
-    accuracy: Accuracy | None,
 ) -> Outcome:
     test = run.tests[row]
     kept = tuple(Attempt(outcome=outcome) for outcome in run.attempts.get(row, ()))
@@ -166,7 +172,6 @@ def _outcome(
         text=said.text if said else None,
         ran=way_of(run.states[row]),
         attempts=attempts or kept,
-        accuracy=accuracy,
     )
 
 

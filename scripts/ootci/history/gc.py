@@ -14,7 +14,7 @@ from .reader import HistoryReader
 TEXTS_NIGHTS = 90
 """Nights before the newest for which texts of failures are kept."""
 MEASURES_RUNS = 5
-"""The newest runs of a device keep their durations and operator counts, and their texts whatever their age."""
+"""The newest runs of a device keep durations, operator counts and throughput, and their texts whatever their age."""
 ACCURACY_RUNS = 20
 """The newest runs of a device keep the errors of their results: those of two weeks, and some retries."""
 

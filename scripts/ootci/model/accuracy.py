@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from ootci.model.record import compact_record
 
@@ -40,14 +40,3 @@ class Accuracy:
 def ulp(error: float | None) -> float:
     """An error as a number: infinite where an infinity or NaN was given for a number."""
     return math.inf if error is None else error
-
-
-def accuracy(said: object) -> Accuracy | None:
-    """The accuracy that a device run reported; None where the report is not valid."""
-    try:
-        return _ACCURACY.validate_python(said)
-    except ValidationError:
-        return None
-
-
-_ACCURACY: TypeAdapter[Accuracy] = TypeAdapter(Accuracy)

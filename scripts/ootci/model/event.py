@@ -15,11 +15,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ootci.model.accuracy import Accuracy, accuracy
+from ootci.model.accuracy import Accuracy
 from ootci.model.build import AnyStage, StageResult, StageStatus
 from ootci.model.outcome import OutcomeName, Way, way
 from ootci.model.record import Time, open_plain
 from ootci.model.run import ReportState
+from ootci.model.training import Training
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """The longest event lists every test of a suite; a longer line is ignored."""
@@ -99,6 +100,17 @@ class ImportStart(_Event):
     """The test that stands for the import."""
 
 
+_MEASURED: TypeAdapter[Accuracy | Training] = TypeAdapter(Accuracy | Training)
+
+
+def _measured(said: object) -> Accuracy | Training | None:
+    """What a test measured; None where it is not valid: that costs no outcome."""
+    try:
+        return _MEASURED.validate_python(said)
+    except ValidationError:
+        return None
+
+
 class TestStart(_Event):
     """A test began."""
 
@@ -119,7 +131,7 @@ class TestEnd(_Event):
     text: str | None = None
     output: str | None = None
     ran: Annotated[Way | None, BeforeValidator(way)] = None
-    measured: Annotated[Accuracy | None, BeforeValidator(accuracy)] = None
+    measured: Annotated[Accuracy | Training | None, BeforeValidator(_measured)] = None
 
 
 class UnknownIds(_Event):

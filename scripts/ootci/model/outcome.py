@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ootci.model.accuracy import Accuracy
 from ootci.model.record import Record, Rows, compact_record
+from ootci.model.training import Training
 
 
 class OutcomeName(str, Enum):
@@ -113,6 +114,8 @@ class Outcome:
     """Later attempts in the same run, in order. The first is the outcome itself, and no later one changes it."""
     accuracy: Annotated[Accuracy | None, Field(exclude_if=lambda accuracy: accuracy is None)] = None
     """The errors of its results, where they were measured."""
+    training: Annotated[Training | None, Field(exclude_if=lambda training: training is None)] = None
+    """Throughput and memory of the training, where they were measured."""
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Outcome:
         """A copy with other values, as of any record."""

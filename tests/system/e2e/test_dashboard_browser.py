@@ -55,6 +55,7 @@ PAGES = (
     "operators/jasper/index.html",
     "operators/dune/index.html",
     "accuracy/index.html",
+    "models/index.html",
     "d/jasper/accuracy/index.html",
     "diff/index.html",
     "method/index.html",

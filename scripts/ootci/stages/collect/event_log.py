@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from sys import intern
 
+from ootci.model.accuracy import Accuracy
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.event import (
     Collected,
@@ -27,6 +28,7 @@ from ootci.model.event import (
 from ootci.model.excerpt import MAX_MESSAGE, allowed, excerpt, one_line, short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, may_replace
 from ootci.model.run import OperatorCount, PassingDeclaration
+from ootci.model.training import Training
 
 MAX_NAME = 100
 MAX_REASON = 500
@@ -262,7 +264,8 @@ def _ended(test: Outcome, end: TestEnd) -> Outcome:
         None if passed else one_line(end.message) or end.outcome.value,
         None if passed else excerpt(end.text) or excerpt(end.output),
         end.ran,
-        accuracy=end.measured,
+        accuracy=end.measured if isinstance(end.measured, Accuracy) else None,
+        training=end.measured if isinstance(end.measured, Training) else None,
     )
 
 

@@ -66,6 +66,11 @@ def accuracy_path() -> str:
     return "accuracy/index.html"
 
 
+def models_path() -> str:
+    """Address of the page of the models that devices train, from the top."""
+    return "models/index.html"
+
+
 def parity_path(device: str | None = None) -> str:
     """Address of the heat map of PyTorch's own tests, from the top; with a device, of its page."""
     return f"parity/{device}/index.html" if device else "parity/index.html"

@@ -56,6 +56,7 @@ from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
+from .pages.models import DeviceModels, device_models, models_page
 from .pages.night_failure import night_failures
 from .pages.nightlies import (
     NightReport,
@@ -165,6 +166,7 @@ class _Pages:
         self._trends: dict[str, list[TrendDay]] = {}
         self._parity: dict[str, DeviceFound] = {}
         self._accuracy: dict[str, DeviceErrors] = {}
+        self._models: dict[str, DeviceModels] = {}
         self._builds: dict[str, TorchBuild] = {}
         self._support: dict[str, tuple[SupportCell, ...]] = {}
 
@@ -218,20 +220,12 @@ class _Pages:
             self._capabilities[name] = run.capabilities
             if age := age_when_taken(run):
                 self._ages[name] = age
-        found = self._verdicts.predicted
+        predicted = self._verdicts.predicted.of(name) if self._verdicts.predicted else None
         own = (judged.run, judged.path) if judged is not None else None
         others = [(other, self._run_of(other)) for other in self._verdicts.also if other.device == name]
-        support = self._support[name] = support_of(device, verdict, own, others, found.of(name) if found else None)
-        shown = device_page(
-            item,
-            verdict,
-            pages,
-            run,
-            plan,
-            self._main.get(name),
-            self._pages.canonical(""),
-            found.of(name) if found else None,
-        )
+        support = self._support[name] = support_of(device, verdict, own, others, predicted)
+        address = self._pages.canonical("")
+        shown = device_page(item, verdict, pages, run, plan, self._main.get(name), address, predicted)
         self._clusters.read(shown)
         self._cards[name] = shown.card
         tested = operators_of(run.outcomes) if run is not None else None
@@ -240,6 +234,8 @@ class _Pages:
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests else None
         errors = self._errors(device, nights)
+        if models := device_models(self._history, name, nights, self._pages.runs[name]):
+            self._models[name] = models
         values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
         beside = self._beside(name)
         yield self._pages.show(device_path(name), "device.html", page=shown, accuracy=errors, **values, **beside)
@@ -337,6 +333,7 @@ class _Pages:
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
         yield from accuracy_page(self._pages, [self._accuracy[name] for name in order if name in self._accuracy], worse)
+        yield from models_page(self._pages, [self._models[name] for name in order if name in self._models])
         yield from parity_page(self._pages, order, self._parity, self._places)
         yield from compat_page(self._pages)
         yield from support_page(self._pages, order, self._support)

@@ -28,6 +28,7 @@ from ootci.history.store import History
 from ootci.model.accuracy import Accuracy
 from ootci.model.outcome import NOT_PASSED, Attempt, Outcome, OutcomeName, Way
 from ootci.model.run import CapabilityCounts, OperatorCount, Run
+from ootci.model.training import Training
 
 
 def _content(folder: Path) -> dict[str, bytes]:
@@ -75,6 +76,7 @@ _TESTS = st.dictionaries(
         st.floats(0, 1e6),
         st.lists(st.sampled_from(OutcomeName), max_size=2),
         st.one_of(st.none(), st.builds(Accuracy, st.integers(1, 9), *[_ERROR] * 4)),
+        st.one_of(st.none(), st.builds(Training, *[st.floats(0, 1e9)] * 2, st.one_of(st.none(), st.integers(0, 9)))),
     ),
     max_size=12,
 )
@@ -95,9 +97,10 @@ def _run_with(number: int, tests: dict[str, tuple[object, ...]], attempt: int) -
                 "duration": duration,
                 "attempts": [Attempt(outcome=again, message=message) for again in later],
                 "accuracy": accuracy,
+                "training": training,
             }
         )
-        for name, (suite, outcome, ran, message, text, duration, later, accuracy) in tests.items()
+        for name, (suite, outcome, ran, message, text, duration, later, accuracy, training) in tests.items()
     ]
     operators = (OperatorCount(operator="aten::add", native=number),)
     return run(number, attempt=attempt, stages={"ops": "failed"}).model_copy(

@@ -18,6 +18,7 @@ from ootci.model.excerpt import MAX_ID
 from ootci.model.outcome import MAX_ID_LENGTH
 from ootci.model.record import read, write
 from ootci.model.run import Run
+from ootci.model.training import Training
 from ootci.model.verdict import VerdictName, Verdicts
 from ootci.model.workspace import RunFolder
 from ootci.stages.collect import collect
@@ -254,6 +255,7 @@ def test_how_a_test_s_work_was_done_is_kept_where_it_is_known(
     assert _outcomes(run)["smoke/test_a.py::test_1"] == "passed"
 
 
+TRAINED = {"steps_per_second": 12.5, "times_the_cpu": 0.25}
 MEASURED = {"results": 9, "device_largest": 37.0, "device_typical": 0.5, "cpu_largest": 2.0, "cpu_typical": None}
 
 
@@ -279,6 +281,25 @@ def test_errors_of_results_are_kept_and_other_measurements_cost_no_outcome(
     (item,) = run.outcomes
     assert item.outcome.value == "passed"
     assert item.accuracy == (Accuracy(**MEASURED) if is_kept else None)
+    assert item.training is None
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({**TRAINED, "peak_bytes": 4096}, Training(12.5, 0.25, 4096)),
+        (TRAINED, Training(12.5, 0.25)),
+        ({**TRAINED, "peak_bytes": -1}, None),
+        ({**TRAINED, "steps_per_second": float("inf")}, None),
+        ({**TRAINED, "times_the_cpu": float("nan")}, None),
+        ({**TRAINED, "times_the_cpu": "many"}, None),
+    ],
+)
+def test_throughput_and_memory_of_a_training_are_kept(folder: RunFolder, said: object, kept: Training | None) -> None:
+    test = "models/test_models.py::test_training[cnn]"
+    run = _collect(folder, _start("models"), _collected(test), {**_test(test), "measured": said})
+    assert [(item.outcome.value, item.training, item.accuracy) for item in run.outcomes] == [("passed", kept, None)]
+    assert read(Run, folder.run) == run
 
 
 def test_the_id_of_a_test_is_short_however_long_the_run_says_that_it_is(folder: RunFolder) -> None:

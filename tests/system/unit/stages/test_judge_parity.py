@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import device
+from unit.samples import device, plan
 from unit.stages.judging import judged
-from unit.upstream_nights import upstream_nights
+from unit.upstream_nights import SUITES, upstream_nights
 
 from ootci.history.parity import Ledger, Parity
 from ootci.history.store import History
+from ootci.model.build import PluginBuild
+from ootci.model.cluster import Cause
 from ootci.model.run import Run
-from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName
+from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName, Verdicts
 
 ONE, TWO = "test_a.py::TestA::test_one", "test_a.py::TestA::test_two"
 PASSES = {"test_a.py::TestA::test_sound": "p" * 7}
@@ -95,3 +98,39 @@ def test_the_numbers_of_a_night_add_up(tmp_path: Path) -> None:
     assert found == Parity(asked=5, passed=1, regressed=1, sometimes=1, not_yet=1, left_out=1)
     assert (found.others, found.share) == (1, "20.0 %")
     assert {tonight.tests[row].id.rpartition("_")[2] for row in said.unsettled} == {"two", "three"}
+
+
+def _two_devices(folder: Path, **letters: str) -> Verdicts:
+    """The last of seven nights, each with a PyTorch of its own, of the reference device and another one."""
+    rows = {"reference": letters["reference"], "dev": letters["dev"]}
+    runs = (
+        record.model_copy(
+            update={
+                "torch": TorchBuild(
+                    version=f"2.15.0.dev{record.plan_id[-3:]}", git_version=f"{int(record.plan_id[-3:]) + 1:x}" * 40
+                ),
+                "plugin": PluginBuild(package=f"torch-{name}", version="1", source=name, commit="1" * 40),
+            }
+        )
+        for name, row in rows.items()
+        for record in upstream_nights({**PASSES, ONE: row}, name)
+        if isinstance(record, Run)
+    )
+    plans = (plan(number, tuple(rows), suites=SUITES) for number in range(7))
+    registry = (device("reference", tier="reference"), device("dev"))
+    return judged(folder, *plans, *runs, registry=registry)
+
+
+def test_the_reference_device_tells_pytorch_s_own_breakage(tmp_path: Path) -> None:
+    (cluster,) = _two_devices(tmp_path / "both", reference="ppppppf", dev="ppppppf").clusters
+    assert cluster.cause is Cause.UPSTREAM
+    assert "the reference among them: probably upstream" in cluster.reason
+    assert cluster.commits == f"{'6' * 7}...{'7' * 7}"
+    # A test that never passed on a device is no evidence about PyTorch.
+    for name, rows in (
+        ("reference", {"reference": "fffffff", "dev": "ppppppf"}),
+        ("dev", {"reference": "ppppppf", "dev": "fffffff"}),
+    ):
+        found = _two_devices(tmp_path / name, **rows)
+        assert [cluster.cause is Cause.UPSTREAM for cluster in found.clusters] == [False]
+        assert {item.device: item.verdict for item in found.devices}[name] is VerdictName.OK

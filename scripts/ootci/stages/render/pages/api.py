@@ -18,6 +18,7 @@ from .findings import FindingsFile
 from .flaky import FlakyFile
 from .health import HealthFile
 from .lives import LifeFile, LivesFile
+from .models import ModelsFile
 from .nightlies import NightliesFile, NightlyFile
 from .operators import DeviceOperatorsFile, OperatorsFile
 from .parity import DeviceParityFile, ParityFile
@@ -60,6 +61,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("capabilities", CapabilitiesFile, "Feature support by device, per PyTorch area."),
     Kind("operators", OperatorsFile, "The result of every operator on every device."),
     Kind("accuracy", AccuracyFile, "The errors of operators' results on every device in short, and which grew."),
+    Kind("models", ModelsFile, "Small models on every device: tests passed, throughput, peak memory."),
     Kind("parity", ParityFile, "Which of PyTorch's own tests pass on which device."),
     Kind("compat", CompatFile, "Breaks that are predicted from public wheels, by device and by what is missing."),
     Kind("support", SupportFile, "Which PyTorch each device works with: the nightly and the newest releases."),

@@ -16,6 +16,7 @@ class Source:
     Attributes:
         package: distribution of its plugin; None where that is not known.
         source: repository, folder or package that the plugin comes from; None where that is not known.
+        display_name: name of the device in sentences; empty where the device is no longer registered.
 
     """
 
@@ -23,6 +24,7 @@ class Source:
     is_reference: bool = False
     package: str | None = None
     source: str | None = None
+    display_name: str = ""
 
     @property
     def identities(self) -> frozenset[str]:
@@ -141,7 +143,9 @@ def any_of(answers: Iterable[bool | None]) -> bool | None:
 def _together(began: Sequence[Began]) -> str:
     count = plugins(began)
     changed, unknown = (
-        ", ".join(sorted(item.source.device for item in began if item.plugin_changed is answer))
+        ", ".join(
+            sorted(item.source.display_name or item.source.device for item in began if item.plugin_changed is answer)
+        )
         for answer in (True, None)
     )
     plugin = f"; the plugin changed too on {changed}" if changed else ""

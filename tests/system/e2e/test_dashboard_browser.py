@@ -273,10 +273,15 @@ def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> No
 
 @pytest.mark.parametrize("width", [1400, 320])
 @pytest.mark.parametrize("name", ["d/borealis/index.html", f"n/{plan_id(NIGHTS - 1)}/index.html", RUN])
-def test_a_command_is_broken_between_its_words_only(browser: Browser, sites: Sites, name: str, width: int) -> None:
+def test_a_command_is_broken_between_its_words_and_fits_its_box(
+    browser: Browser, sites: Sites, name: str, width: int
+) -> None:
     with browser.new_context(viewport={"width": width, "height": 900}) as context:
         page = visit(context, sites.address("file", "sample") + name).page
         words = page.locator("pre.command span").evaluate_all("all => all.map(word => word.getClientRects().length)")
+        wide = page.locator("pre.command").evaluate_all(
+            "all => all.filter(box => box.scrollWidth > box.clientWidth).length"
+        )
         copied = page.evaluate(
             "() => { const box = document.querySelector('pre.command');"
             " getSelection().selectAllChildren(box); return [getSelection().toString(), box.textContent] }"
@@ -284,6 +289,7 @@ def test_a_command_is_broken_between_its_words_only(browser: Browser, sites: Sit
     assert len(words) > 5
     # A word in a folded part has no box.
     assert set(words) <= {0, 1}
+    assert wide == 0
     assert 1 in words
     assert copied[0].strip() == copied[1]
 

@@ -34,7 +34,7 @@ def newest_clusters(
 def _source(device: Device) -> Source:
     plugin = device.plugin
     source = plugin.git.url if plugin.git else plugin.path or plugin.package
-    return Source(device.name, device.tier is Tier.REFERENCE, plugin.distribution, source)
+    return Source(device.name, device.tier is Tier.REFERENCE, plugin.distribution, source, device.display_name)
 
 
 def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[Change, ...], tuple[Streak, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -65,16 +65,16 @@ def decide(
     missing = None if only else silent_reference(registry, silent)
     results = [judged[name] for name in asked if name not in silent]
     answer = answer_of(len(asked), len(results), len(blocking), reference=missing is None)
-    reason = _reason(results, blocking, silent, missing)
-    doubt = "no nightly has run yet" if planned_at is None else doubt
-    if said := doubt or _other_torch(results, torch):
-        answer, reason = "cannot_say", said
     called = {item.device.name: item.device.display_name for item in registry}
-    here = () if only else [called.get(name, name) for name in alone]
-    not_here = [called[name] for name in gating if name not in alone]
+    reason = _reason(results, blocking, silent, missing, called)
+    doubt = "no nightly has run yet" if planned_at is None else doubt
+    if said := doubt or _other_torch(results, torch, called):
+        answer, reason = "cannot_say", said
+    here = () if only else names_of(alone, called)
+    not_here = names_of((name for name in gating if name not in alone), called)
     return Gate(
         answer=answer,
-        reason=reason + _notes(here, not_here, sorted(overridden), predicted),
+        reason=reason + _notes(here, not_here, names_of(sorted(overridden), called), names_of(predicted, called)),
         blocking=tuple(item.device for item in blocking),
         blockers=_blockers(registry, blocking, clusters),
         without_result=silent,
@@ -143,28 +143,30 @@ def _reason(
     blocking: Sequence[DeviceVerdict],
     silent: Mapping[str, str],
     missing: Device | None,
+    called: Mapping[str, str],
 ) -> str:
-    """The reason of the answer."""
-    asked, without = len(results) + len(silent), named(silent)
+    """The reason of the answer; ``called`` has display names by device."""
+    asked, without = len(results) + len(silent), named(silent, called)
     if not asked:
         return "no device that gates merges was asked"
-    if said := too_little(asked, silent, missing):
+    if said := too_little(asked, silent, missing, called):
         return said
     if blocking:
-        names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
+        names = ", ".join(f"{called.get(item.device, item.device)} ({item.verdict.value})" for item in blocking)
         return f"blocked by {len(blocking)} of {many(asked, 'gating device')}: {names}{without}"
     unstable = sum(item.verdict is VerdictName.UNSTABLE for item in results)
     flaky = f", {unstable} of them with flaky tests" if unstable else ""
     return f"{len(results)} of {many(asked, 'gating device')} as expected{flaky}{without}"
 
 
-def _other_torch(results: Sequence[DeviceVerdict], torch: str | None) -> str | None:
+def _other_torch(results: Sequence[DeviceVerdict], torch: str | None, called: Mapping[str, str]) -> str | None:
     """Why the results are not about the torch that is asked about; None where they are."""
     for item in results if torch else ():
         found = (item.torch.version, item.torch.git_version or "") if item.torch else ()
         if not any(text.startswith(torch or "") for text in found):
             tested = item.torch.version if item.torch else "none"
-            return f"the newest nightly is of another torch than {torch}: {item.device} tested {tested}"
+            name = called.get(item.device, item.device)
+            return f"the newest nightly is of another torch than {torch}: {name} tested {tested}"
     return None
 
 
@@ -185,13 +187,14 @@ def silent_reference(registry: Sequence[RegisteredDevice], silent: Mapping[str, 
     return next((device for device in devices if device.tier is Tier.REFERENCE and device.name in silent), None)
 
 
-def too_little(asked: int, silent: Mapping[str, str], missing: Device | None) -> str | None:
+def too_little(asked: int, silent: Mapping[str, str], missing: Device | None, called: Mapping[str, str]) -> str | None:
     """Why the answer is cannot_say; None where the reference and at least half of the devices have a result.
 
     Args:
         asked: how many devices are asked.
         silent: why some of them have no result, by name.
         missing: a reference device among those, if there is one.
+        called: display names, by device.
 
     """
     if missing is not None:
@@ -200,16 +203,21 @@ def too_little(asked: int, silent: Mapping[str, str], missing: Device | None) ->
     if _are_enough(results, asked):
         return None
     count = f"{results} of" if results else "none of"
-    return f"{count} {many(asked, 'gating device')} {'have' if results > 1 else 'has'} a result{named(silent)}"
+    return f"{count} {many(asked, 'gating device')} {'have' if results > 1 else 'has'} a result{named(silent, called)}"
 
 
 def _are_enough(results: int, asked: int) -> bool:
     return bool(results) and 2 * results >= asked
 
 
-def named(silent: Mapping[str, str]) -> str:
-    """The end of an answer's reason: each device without a result, and why."""
-    return "".join(f"; {name}: {why}" for name, why in silent.items())
+def named(silent: Mapping[str, str], called: Mapping[str, str]) -> str:
+    """The end of an answer's reason: each device without a result, by its display name, and why."""
+    return "".join(f"; {called.get(name, name)}: {why}" for name, why in silent.items())
+
+
+def names_of(devices: Iterable[str], called: Mapping[str, str]) -> list[str]:
+    """Display names of devices; a device that is not registered keeps its key."""
+    return [called.get(name, name) for name in devices]
 
 
 def _blockers(

@@ -19,7 +19,7 @@ from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 from ootci.model.words import many
 
-from .gate import answer_of, named, silent_reference, too_little
+from .gate import answer_of, named, names_of, silent_reference, too_little
 from .night import Judged
 from .timeline import Known
 from .witnesses import Witnesses
@@ -80,7 +80,9 @@ def judge_pull_request(
     answer = answer_of(len(asked), len(asked) - len(silent), len(blocking), reference=missing is None)
     return PullRequestGate(
         answer="yes" if no_gating else answer,
-        reason=_reason(effects, asked, blocking, silent, missing),
+        reason=_reason(
+            effects, asked, blocking, silent, missing, {item.device.name: item.device.display_name for item in registry}
+        ),
         blocking=tuple(item.device for item in blocking),
         without_result=silent,
         overridden=overridden,
@@ -116,17 +118,18 @@ def _reason(
     blocking: Sequence[Effect],
     silent: Mapping[str, str],
     missing: Device | None,
+    called: Mapping[str, str],
 ) -> str:
     if not effects:
         return "no device is tested on it"
     if not asked:
         return "no gating device takes part in it"
-    if said := too_little(len(asked), silent, missing):
+    if said := too_little(len(asked), silent, missing, called):
         return said
     if blocking:
-        names = ", ".join(item.device for item in blocking)
-        return f"{len(blocking)} of {many(len(asked), 'gating device')} newly broken: {names}{named(silent)}"
-    return f"none of {many(len(asked) - len(silent), 'gating device')} is newly broken{named(silent)}"
+        names = ", ".join(names_of((item.device for item in blocking), called))
+        return f"{len(blocking)} of {many(len(asked), 'gating device')} newly broken: {names}{named(silent, called)}"
+    return f"none of {many(len(asked) - len(silent), 'gating device')} is newly broken{named(silent, called)}"
 
 
 def _effect(plan: Plan, known: Known, reported: Run | None, history: History, gates: bool) -> Effect:

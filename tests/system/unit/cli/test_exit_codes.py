@@ -272,7 +272,7 @@ def test_the_gate_answers_in_every_format(
     ("reported", "said"),
     [
         (False, (3, "may one merge: cannot say (the device's job was cancelled, or ran out of time)")),
-        (True, (1, "may one merge: no (blocked by 1 of 1 gating device: dev (IMPORT_BROKEN))")),
+        (True, (1, "may one merge: no (blocked by 1 of 1 gating device: A device (IMPORT_BROKEN))")),
     ],
 )
 def test_a_cancelled_job_without_a_report_is_no_verdict_on_its_device(

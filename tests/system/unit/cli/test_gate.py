@@ -34,7 +34,8 @@ def _in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> Path:
     """Two gating devices and an advisory one after three nights, and a pull request that changed nothing."""
     for name, tier in zip(NAMES, ("gating", "gating", "advisory"), strict=True):
-        register(tmp_path, name, f"tier: {tier}\n")
+        path = register(tmp_path, name, f"tier: {tier}\n")
+        path.write_text(path.read_text(encoding="utf-8").replace("A device", name.capitalize()), encoding="utf-8")
     for number in range(3):
         stored(tmp_path / "data", plan(number, NAMES), *(run(number, name, integration=USUAL) for name in NAMES))
     write(plan(9, NAMES), tmp_path / ".ootci" / "plan.json")
@@ -70,7 +71,7 @@ def test_what_is_newly_failing_closes_the_gate_and_is_named(ootci: Tool, folder:
     code, out, _ = _ask(ootci, folder)
     assert code == 1
     lines = out.splitlines()
-    assert lines[0] == "may one merge: no (1 of 2 gating devices newly broken: two)"
+    assert lines[0] == "may one merge: no (1 of 2 gating devices newly broken: Two)"
     assert lines[2].startswith("- two: newly broken, 1 failing as before: 31 tests started failing")
     assert lines[3] == "    integration/test_x.py::good"
     assert lines[23] == "    and 11 more"
@@ -137,7 +138,7 @@ def test_where_only_advisory_devices_take_part_nobody_closes_it_but_who_asks_for
     assert (code, out.splitlines()[0]) == (0, "may one merge: yes (no gating device takes part in it)")
     code, out, _ = _ask(ootci, folder, "--devices", "devices/three.yaml")
     assert code == 1
-    assert out.startswith("may one merge: no (1 of 1 gating device newly broken: three)")
+    assert out.startswith("may one merge: no (1 of 1 gating device newly broken: Three)")
 
 
 def test_flaky_tests_are_told_apart(ootci: Tool, folder: Path) -> None:
@@ -171,11 +172,11 @@ def test_a_device_without_a_result_is_named_and_half_of_them_are_needed(
     code, out, err = _ask(ootci, folder)
     assert (code, "Traceback" in err) == (0, False)
     said = word.partition(": ")[2]
-    assert out.startswith(f"may one merge: yes (none of 1 gating device is newly broken; dev: {said}")
+    assert out.startswith(f"may one merge: yes (none of 1 gating device is newly broken; Dev: {said}")
     assert f"- dev: {word}" in out
     (folder / ".ootci" / "runs" / "two" / "run.json").unlink()
     code, out, _ = _ask(ootci, folder)
-    assert (code, out.startswith("may one merge: cannot say (none of 2 gating devices has a result; dev: ")) == (
+    assert (code, out.startswith("may one merge: cannot say (none of 2 gating devices has a result; Dev: ")) == (
         3,
         True,
     )
@@ -202,13 +203,13 @@ def test_without_the_reference_nothing_is_known_of_a_pull_request(ootci: Tool, f
     code, out, _ = _ask(ootci, folder)
     assert (code, out.splitlines()[0]) == (
         3,
-        "may one merge: cannot say (the reference device A device has no result on this PyTorch: no report)",
+        "may one merge: cannot say (the reference device Dev has no result on this PyTorch: no report)",
     )
 
 
 def test_without_a_nightly_nothing_is_known(ootci: Tool, folder: Path) -> None:
     code, out, _ = _ask(ootci, folder, "--history", str(folder / "none"))
-    assert (code, "cannot say (none of 2 gating devices has a result; dev: no nightly" in out) == (3, True)
+    assert (code, "cannot say (none of 2 gating devices has a result; Dev: no nightly" in out) == (3, True)
     assert "no nightly on the same base has a complete report to hold it against" in out
 
 
@@ -231,7 +232,7 @@ def test_who_was_broken_before_neither_closes_nor_speaks_for_it(ootci: Tool, fol
     code, out, _ = _ask(ootci, folder)
     assert (code, "- dev: broken before: as on the newest nightly: build: build failed" in out) == (0, True)
     _report(folder, run(9, "two", **broken))  # type: ignore[arg-type]
-    assert "newly broken: two; dev: as on the newest nightly" in _ask(ootci, folder)[1]
+    assert "newly broken: Two; Dev: as on the newest nightly" in _ask(ootci, folder)[1]
 
 
 def test_an_answer_can_be_handed_on_without_a_failure(ootci: Tool, folder: Path) -> None:
@@ -263,7 +264,7 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
     ran = ootci("gate", cwd=folder)
     assert ran.code == 1
     assert ran.out.splitlines() == [
-        "may one merge: no (blocked by 2 of 2 gating devices: dev (REGRESSED), two (FAILING))",
+        "may one merge: no (blocked by 2 of 2 gating devices: Dev (REGRESSED), Two (FAILING))",
         "- dev: REGRESSED, since 2026-11-01: 1 test started failing",
         "    integration/test_x.py::good",
         "    only this device: whether its plugin changed is not known, PyTorch did not",
@@ -271,9 +272,9 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
         "to continue nevertheless: --override dev=REASON --override two=REASON",
     ]
     one = ootci("gate", "--override", "dev=x", cwd=folder)
-    assert (one.code, "blocked by 1 of 1 gating device: two (FAILING); overridden: dev" in one.out) == (1, True)
+    assert (one.code, "blocked by 1 of 1 gating device: Two (FAILING); overridden: Dev" in one.out) == (1, True)
     both = ootci("gate", "--override", "dev=x", "--override", "two=y", cwd=folder)
-    assert (both.code, "overridden: dev, two" in both.out) == (3, True)
+    assert (both.code, "overridden: Dev, Two" in both.out) == (3, True)
     torch = ootci("gate", "--torch", "2.15", cwd=folder)
     assert (torch.code, "of another torch than 2.15" in torch.out) == (3, True)
 
@@ -321,7 +322,7 @@ def test_a_device_that_is_asked_for_decides_alone_whatever_its_tier_is(ootci: To
     _judge(folder, *(run(3, name, integration={"good": good, "bad": "passed"}) for name, good in outcomes))
     for name, code, said in (
         ("two", 0, "yes (1 of 1 gating device as expected)"),
-        ("three", 1, "no (blocked by 1 of 1 gating device: three (REGRESSED))"),
+        ("three", 1, "no (blocked by 1 of 1 gating device: Three (REGRESSED))"),
     ):
         ran = ootci("gate", "--device", name, "--github-output", f"{name}.txt", cwd=folder)
         assert (ran.code, ran.out.splitlines()[0]) == (code, f"may one merge: {said}")
@@ -336,7 +337,7 @@ def test_of_a_device_that_the_judge_did_not_know_nobody_can_say(ootci: Tool, fol
     ran = ootci("gate", "--device", "two", cwd=folder)
     assert (ran.code, ran.out) == (
         3,
-        "may one merge: cannot say (none of 1 gating device has a result; two: nothing is known of it)\n",
+        "may one merge: cannot say (none of 1 gating device has a result; Two: nothing is known of it)\n",
     )
 
 
@@ -372,7 +373,7 @@ def test_a_device_whose_job_no_runner_took_is_infra_and_not_silent(ootci: Tool, 
         ran = ootci(*call, cwd=folder, env=asked)
         assert (ran.code, ran.err) == (0, "")
         said = "check: runner offline since 2026-11-01 04:00 UTC"
-        assert ran.out.splitlines()[0].endswith(f"(none of 1 gating device is newly broken; two: {said})")
+        assert ran.out.splitlines()[0].endswith(f"(none of 1 gating device is newly broken; Two: {said})")
         assert f"- two: infra: {said}" in ran.out
         assert "- three: no data, advisory: no report" in ran.out
         # Somebody cancelled it soon after it began to wait.

@@ -18,7 +18,7 @@ from ootci.model.cluster import Cause, Cluster, Mark, Signature, Streak
 TONIGHT = 9
 ERROR = Signature.of("RuntimeError: no such thing")
 SOURCES = (
-    Source("oak", package="torch-oak", source="https://example.org/oak.git at main"),
+    Source("oak", package="torch-oak", source="https://example.org/oak.git at main", display_name="Oak 1"),
     Source("elm", package="torch-elm", source="https://example.org/elm.git@v1"),
     Source("ash", package="torch_elm", source="https://example.org/other"),
     Source("fir", package="torch-fir", source="https://example.org/Elm at dev"),
@@ -64,8 +64,8 @@ def _only(*items: Failing) -> Cluster:
     ("items", "cause", "words"),
     [
         ([failing("oak"), failing("elm")], Cause.UPSTREAM, "probably upstream, and none of them changed"),
-        ([failing("oak", _streak(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugin changed too on oak"),
-        ([failing("oak", _streak(plugin=None)), failing("elm")], Cause.UPSTREAM, "is not known on oak"),
+        ([failing("oak", _streak(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugin changed too on Oak 1"),
+        ([failing("oak", _streak(plugin=None)), failing("elm")], Cause.UPSTREAM, "is not known on Oak 1"),
         ([failing("oak"), failing("ref", _streak(plugin=True))], Cause.UPSTREAM, "the reference among them"),
         ([failing("oak", _streak(torch=None)), failing("elm", _streak(torch=None))], Cause.UPSTREAM, "2 independent"),
         ([failing("ref")], Cause.UNKNOWN, "only the reference device; PyTorch or the reference: unclear"),

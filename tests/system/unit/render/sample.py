@@ -309,7 +309,7 @@ def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
         gate=Gate(
             answer="no",
             blocking=("borealis", "dune"),
-            reason="blocked by 2 of 4 gating devices: borealis (REGRESSED), dune (BUILD_BROKEN)",
+            reason="blocked by 2 of 4 gating devices: Borealis B2 (REGRESSED), Dune NPU (BUILD_BROKEN)",
         ),
         clusters=CLUSTERS,
         devices=devices,

@@ -166,10 +166,10 @@ def test_the_page_of_symbols_has_who_needs_each_and_since_when(site: Path) -> No
     page = read(site / "symbols" / "index.html")
     rows = [[cell.text for cell in row.find("td")] for row in page.one("tbody").find("tr")]
     assert rows == [
-        [f"{HOOKS.text} missing {RANGE}", "symbol", "2", "halo, kestrel", "2026-11-21"],
-        ["c10::kept()", "symbol", "2", "halo, indigo", "2026-11-16"],
-        ["torch.utils.gone.helper missing gone since 2.15.0.dev or earlier", "name", "1", "indigo", "2026-11-21"],
-        ["aten::add.Tensor", "operator", "1", "halo", "2026-11-16"],
+        [f"{HOOKS.text} missing {RANGE}", "symbol", "2", "Halo Edge , Kestrel", "2026-11-21"],
+        ["c10::kept()", "symbol", "2", "Halo Edge , Indigo Q", "by 2026-11-16"],
+        ["torch.utils.gone.helper missing gone since 2.15.0.dev or earlier", "name", "1", "Indigo Q", "2026-11-21"],
+        ["aten::add.Tensor", "operator", "1", "Halo Edge", "by 2026-11-16"],
     ]
     assert page.one("table").attributes["data-filter"] == "parts"
     found = json.loads((site / "api" / "v1" / "symbols.json").read_text(encoding="utf-8"))

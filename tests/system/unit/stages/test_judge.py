@@ -319,7 +319,7 @@ def test_a_paused_device_neither_blocks_nor_counts(tmp_path: Path) -> None:
 def test_the_gate_blocks_for_whatever_is_broken(tmp_path: Path, verdict: VerdictName) -> None:
     gate = judged(tmp_path, plan(0), BAD[verdict]).gate
     assert (gate.answer, gate.blocking) == ("no", ("dev",))
-    assert gate.reason == f"blocked by 1 of 1 gating device: dev ({verdict.value})"
+    assert gate.reason == f"blocked by 1 of 1 gating device: Dev ({verdict.value})"
 
 
 def test_silence_and_nobody_are_never_a_yes(tmp_path: Path) -> None:

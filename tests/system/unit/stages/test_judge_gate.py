@@ -49,7 +49,7 @@ def test_confirmed_new_failures_are_no(tmp_path: Path, tests: int) -> None:
     attempts = ("failed",) if tests <= 20 else ()
     found = _judge(tmp_path, *_night(0), *_night(1, {"two": _broken(1, "two", *attempts, tests=tests)}))
     assert _answer(found.gate) == ("no", ("two",))
-    assert found.gate.reason == "blocked by 1 of 5 gating devices: two (REGRESSED)"
+    assert found.gate.reason == "blocked by 1 of 5 gating devices: Two (REGRESSED)"
     assert (found.gate.blockers[0].is_new, found.gate.blockers[0].broken_since) == (True, night(1))
 
 
@@ -112,7 +112,7 @@ def test_a_device_without_a_result_neither_blocks_nor_vouches_and_is_named(
 ) -> None:
     gate = _judge(tmp_path, *_night(0), *_night(1, {"npu": record})).gate
     assert (gate.answer, gate.without_result) == ("yes", {"npu": why})
-    assert gate.reason == f"4 of 5 gating devices as expected; npu: {why}"
+    assert gate.reason == f"4 of 5 gating devices as expected; Npu: {why}"
     broken = _judge(tmp_path / "b", *_night(0), *_night(1, {"npu": record, "two": _broken(1, "two")})).gate
     assert (broken.answer, broken.blocking, list(broken.without_result)) == ("no", ("two",), ["npu"])
 
@@ -158,7 +158,7 @@ def test_another_torch_than_the_one_asked_about(tmp_path: Path) -> None:
     for torch, answer in (("2.14.0.dev20261101", "yes"), ("2.14.0.dev20261102", "cannot_say"), ("abc", "cannot_say")):
         gate = decide(REGISTRY, found.devices, found.clusters, planned_at=found.planned_at, torch=torch)
         assert gate.answer == answer
-    assert gate.reason == "the newest nightly is of another torch than abc: ref tested 2.14.0.dev20261101+cpu"
+    assert gate.reason == "the newest nightly is of another torch than abc: Ref tested 2.14.0.dev20261101+cpu"
 
 
 def test_an_override_takes_a_device_out_of_the_question(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_an_override_takes_a_device_out_of_the_question(tmp_path: Path) -> None:
     ask = {"ref": "its runner is being moved", "two": "known", "one": "fine"}
     gate = decide(REGISTRY, found.devices, found.clusters, planned_at=found.planned_at, overrides=ask)
     assert (gate.answer, gate.overridden) == ("yes", {"ref": "its runner is being moved", "two": "known"})
-    assert gate.reason.endswith("; overridden: ref, two")
+    assert gate.reason.endswith("; overridden: Ref, Two")
 
 
 def test_a_required_suite_without_a_passed_test_is_never_as_expected(tmp_path: Path) -> None:

@@ -323,5 +323,5 @@ def test_no_verdict_and_no_gate_rests_on_a_prediction(tmp_path: Path) -> None:
     assert with_it.devices == without.devices
     assert (with_it.clusters, with_it.summary) == (without.clusters, without.summary)
     assert (with_it.gate.answer, with_it.gate.blocking) == (without.gate.answer, without.gate.blocking)
-    assert with_it.gate.reason == f"{without.gate.reason}; predicted to break, not counted: one, two, three"
+    assert with_it.gate.reason == f"{without.gate.reason}; predicted to break, not counted: One, Two, Three"
     assert (with_it.gate.predicted, without.gate.predicted) == (NAMES, ())

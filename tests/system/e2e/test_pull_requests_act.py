@@ -171,7 +171,7 @@ def test_a_pull_request_by_number_is_held_against_the_nightly(
     broke = {name: run.steps(f"device/{name}")["Did the pull request break the device?"] for name in ("good", "worse")}
     assert broke == {"good": "success", "worse": "failure"}
     said = str(run.events)
-    assert "may one merge: no (1 of 2 gating devices newly broken: worse)" in said
+    assert "may one merge: no (1 of 2 gating devices newly broken: Worse)" in said
     assert "- good: not worse" in said
     assert relay.state.asked == 0
 

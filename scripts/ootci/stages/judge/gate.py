@@ -148,7 +148,7 @@ def _reason(
     """The reason of the answer; ``called`` has display names by device."""
     asked, without = len(results) + len(silent), named(silent, called)
     if not asked:
-        return "no device that gates merges was asked"
+        return "no device that gates merges was tested"
     if said := too_little(asked, silent, missing, called):
         return said
     if blocking:

@@ -148,7 +148,7 @@ def test_where_no_device_gates_the_heading_says_what_became_of_them(tmp_path: Pa
         site = judged_pages(tmp_path / names[-1], plan(0, names), run(0, "mine"), registry=registry)
         decision = read(site / "index.html").one("section", class_="decision")
         assert decision.one("h1").text.strip() == heading
-        assert "No device that gates merges was asked" in decision.text
+        assert "No device that gates merges was tested" in decision.text
 
 
 def test_whom_the_answer_does_not_count_is_named_below_it(sampled: Sample, rendered: Rendered) -> None:

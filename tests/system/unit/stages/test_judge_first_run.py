@@ -66,7 +66,7 @@ def _alone(*names: str, event: str = "local", left: tuple[str, ...] = ()) -> Pla
     [
         (
             "local",
-            "no device that gates merges was asked; this run on one machine tested only Mine, not Ref",
+            "no device that gates merges was tested; this run on one machine tested only Mine, not Ref",
         ),
         (
             "workflow_dispatch",

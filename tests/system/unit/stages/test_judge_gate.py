@@ -141,7 +141,7 @@ def test_before_the_first_nightly_on_a_stale_one_and_without_gating_devices_nobo
     stale = _judge(tmp_path / "b", *_night(0), now=night(0) + 2 * STALE_AFTER)
     assert (stale.gate.answer, stale.gate.reason) == ("cannot_say", stale.stale_reason)
     nobody = _judge(tmp_path / "c", plan(0), run(0), registry=(device(tier="advisory"),)).gate
-    assert (nobody.answer, nobody.reason) == ("cannot_say", "no device that gates merges was asked")
+    assert (nobody.answer, nobody.reason) == ("cannot_say", "no device that gates merges was tested")
 
 
 def test_a_nightly_in_the_future_hides_nothing_and_nobody_can_say(tmp_path: Path) -> None:

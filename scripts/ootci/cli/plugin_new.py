@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -13,6 +15,8 @@ from ootci.errors import BadOption
 from ootci.model.device.values import MEANINGS, TorchName
 from ootci.resources import plugin_folder, workflow_file
 from ootci.stages.onboard.new_plugin import cpp_plugin, last_step, plugin_steps, python_plugin, write_plugin
+
+_INCLUDE = re.compile(r'^#include "([\w./]+)"$', re.MULTILINE)
 
 
 @click.command("new", short_help="Write a plugin for a new device.")
@@ -44,6 +48,8 @@ def new(name: str, step: int | None, python_only: bool, output: Path | None) -> 
     written, kept = write_plugin(texts, workflow_file(), name, folder)
     show_text(str(folder))
     note(f"{written} files written, {kept} existing files left as they are")
+    for header, including in _removed_headers(texts, folder).items():
+        note(f"{header}, which you removed, is included by {', '.join(including)}: put calls of your driver there")
     note(f"next: ootci nightly {folder / name}.yaml")
 
 
@@ -53,6 +59,17 @@ def _in_cpp(name: str, step: int, folder: Path) -> dict[Path, str]:
     if step > steps:
         raise BadOption(f"there is no step {step}", where="--step", fix=f"give a number from 1 to {steps}")
     return cpp_plugin(reference, name, step, after=last_step(reference, name, folder))
+
+
+def _removed_headers(texts: Mapping[Path, str], folder: Path) -> dict[str, list[str]]:
+    """Headers of the plugin that it does not have any more, and the new files that include them."""
+    there = {path.name.removesuffix(".in") for path in folder.rglob("*.h*")}
+    found: dict[str, list[str]] = {}
+    for path, text in texts.items():
+        for header in _INCLUDE.findall(text) if path.suffix == ".cpp" else ():
+            if header.rpartition("/")[2] not in there:
+                found.setdefault(header, []).append(str(path))
+    return found
 
 
 def _check_name(name: str) -> None:

@@ -57,11 +57,17 @@ def test_a_higher_step_adds_files_and_changes_none(ootci: Tool, tmp_path: Path) 
 def test_a_higher_step_does_not_restore_the_simulated_driver(ootci: Tool, tmp_path: Path) -> None:
     assert ootci("plugin", "new", "mydevice", cwd=tmp_path).code == 0
     folder = tmp_path / "torch-mydevice"
-    for removed in ("csrc/Streams.cpp", "runtime/pool.cpp", ".github/workflows/pytorch.yml"):
+    for removed in ("csrc/Streams.cpp", "csrc/Streams.h", "runtime/pool.cpp", ".github/workflows/pytorch.yml"):
         (folder / removed).unlink()
     first = _files(folder)
-    assert ootci("plugin", "new", "mydevice", "--step", "3", cwd=tmp_path).code == 0
+    grown = ootci("plugin", "new", "mydevice", "--step", "3", cwd=tmp_path)
+    assert (grown.code, "which you removed" in grown.err) == (0, False)
     assert _files(folder).keys() - first.keys() == {"csrc/ops/Factories.cpp", "csrc/ops/DeviceCheck.cpp"}
+    grown = ootci("plugin", "new", "mydevice", "--step", "6", cwd=tmp_path)
+    including = ("csrc/HostAllocator.cpp", "csrc/ops/RecordStream.cpp")
+    assert grown.err.count("which you removed") == len(including)
+    for header, file in zip(("Streams.h", "../Streams.h"), including, strict=True):
+        assert f"{header}, which you removed, is included by {file}: put calls of your driver there" in grown.err
 
 
 def test_the_last_step_has_every_source_of_the_reference_plugin(ootci: Tool, root: Path, tmp_path: Path) -> None:

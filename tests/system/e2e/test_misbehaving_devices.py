@@ -186,7 +186,7 @@ def test_whether_a_plugin_changed_can_be_told_of_one_that_cannot_be_built(night:
 def test_the_gate_names_the_broken_ones(night: Night, ootci: Tool) -> None:
     gate = ootci("gate", cwd=night.folder)
     assert gate.code == 1
-    assert "build_fails (BUILD_BROKEN)" in gate.out
+    assert "Build_fails (BUILD_BROKEN)" in gate.out
     assert "passes" not in gate.out
 
 

@@ -82,7 +82,7 @@ def test_a_push_tests_the_callers_plugin_by_the_callers_device_file_and_the_gate
     assert run.jobs == {"device/plan": "success", f"device/{DEVICE}": "success", "device/gate": "failure"}, run.digest
     failed = {(job, step) for job in run.jobs for step, result in run.steps(job).items() if result != "success"}
     assert failed == {("device/gate", "Is the device as expected?")}
-    assert f"{DEVICE} (FAILING)" in run.digest
+    assert f"{DEVICE.capitalize()} (FAILING)" in run.digest
     report = _report(run, f"run-{DEVICE}-1")
     plugin = report["plugin"]
     assert (plugin["source"], plugin["commit"]) == (f"../{DEVICE}", vendor.sha)

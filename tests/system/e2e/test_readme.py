@@ -105,7 +105,7 @@ def test_the_second_time_nothing_is_built_again(openreg_nightly: Nightly) -> Non
 def test_the_command_that_pages_print_runs_one_test_again(openreg_nightly: Nightly) -> None:
     run = _json(openreg_nightly.run / "run.json")
     test = next(item["id"] for item in run["outcomes"] if item["id"].startswith("smoke/") and "[" in item["id"])
-    command = commands(load_device(Path("devices/openreg.yaml")), failed=[test])[1]
+    command = commands(load_device(Path("devices/openreg.yaml")), None, [test])[1]
     again = run_command(["bash", "-c", command], openreg_nightly.folder)
     assert (again.code, "1 passed" in again.out) == (0, True), again.out + again.err
 

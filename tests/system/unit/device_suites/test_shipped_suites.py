@@ -114,7 +114,7 @@ def test_probe_knows_the_cpu(forking_python: DevicePython, tmp_path: Path) -> No
     done = forking_python("-m", "probe", "--device", "cpu", "--out", str(tmp_path / "env.json"))
     assert done.returncode == 0, done.stderr
     facts = json.loads((tmp_path / "env.json").read_text(encoding="utf-8"))
-    assert set(facts["device"].pop("lacks")) == {"fork detection"}
+    assert set(facts["device"].pop("lacks")) == {"events", "fork detection"}
     assert {"manual_seed_all", "get_rng_state"} <= set(facts["device"].pop("missing_functions"))
     assert facts["device"] == {"name": "cpu", "known": True, "available": True, "count": 1, "card": {}, "error": None}
     assert re.match(r"\d+\.\d+", facts["torch"]["version"])

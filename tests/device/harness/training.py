@@ -114,7 +114,7 @@ def _autocast(kind: str, lower: torch.dtype | None) -> AbstractContextManager[An
         if kind == CONTROL:
             # oneDNN's recurrent layers need a processor with bfloat16.
             # flags() would set TF32, too, and warn of it.
-            contexts.callback(torch.backends.mkldnn.set_flags, torch.backends.mkldnn.set_flags(False)[0])
+            contexts.callback(torch.backends.mkldnn.set_flags, *torch.backends.mkldnn.set_flags(False))
     return contexts
 
 

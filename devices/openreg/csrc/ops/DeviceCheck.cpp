@@ -47,9 +47,9 @@ void check_devices(const c10::OperatorHandle& op, const ArgumentDevices& found) 
   if (found.host_scalar && !takes_host_scalars(op)) refuse(op, *found.device, c10::Device(c10::kCPU));
 }
 
-struct Registration {
-  Registration() { set_device_rule(check_devices); }
-} registration;
+struct RuleRegistration {
+  RuleRegistration() { set_device_rule(check_devices); }
+} rule_registration;
 
 }  // namespace
 }  // namespace openreg

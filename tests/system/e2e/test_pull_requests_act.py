@@ -176,6 +176,7 @@ def test_a_pull_request_by_number_is_held_against_the_nightly(
     assert relay.state.asked == 0
 
 
+@pytest.mark.deep
 def test_the_torch_of_pytorchs_ci_is_tested_by_every_device_and_the_summary_tells_it(
     repository: Repository, index: Mapping[str, str], ci: PyTorchCi, relay: RelayServer, tmp_path: Path
 ) -> None:
@@ -206,16 +207,30 @@ def test_the_torch_of_pytorchs_ci_is_tested_by_every_device_and_the_summary_tell
     assert any(line in str(event.get("msg")) for event in run.events)
 
 
+def _built(
+    repository: Repository, folder: Path, index: Mapping[str, str], relay: RelayServer, pytorch: str, number: str
+) -> ActRun:
+    """Test a pull request of which PyTorch's CI has no wheel, with a machine that builds torch."""
+    return _run(
+        repository,
+        folder,
+        index,
+        relay,
+        workflow="pull-request.yml",
+        event="workflow_dispatch",
+        inputs={"number": number},
+        run_id=5,
+        environment={"OOTCI_PYTORCH_GIT": pytorch},
+        variables={"OOTCI_TORCH_RUNNER": '["ubuntu-latest"]'},
+    )
+
+
 def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
     repository: Repository, index: Mapping[str, str], ci: PyTorchCi, relay: RelayServer, tmp_path: Path
 ) -> None:
     pytorch = pytorch_sources(tmp_path)
-    for commit in (pytorch.head, pytorch.broken):
-        ci.run(commit)
-    environment = {"OOTCI_PYTORCH_GIT": pytorch.url}
-    event: dict[str, Any] = {"workflow": "pull-request.yml", "event": "workflow_dispatch", "environment": environment}
-    machine = {"OOTCI_TORCH_RUNNER": '["ubuntu-latest"]'}
-    run = _run(repository, tmp_path / "run", index, relay, inputs={"number": "7"}, run_id=5, variables=machine, **event)
+    ci.run(pytorch.head)
+    run = _built(repository, tmp_path / "run", index, relay, pytorch.url, "7")
     done = ("plan", "torch/fetch", "torch/build", "predict", "device/good", "device/worse", "gate")
     assert run.jobs == dict.fromkeys(done, "success"), run.digest
     for name in ("good", "worse"):
@@ -225,9 +240,15 @@ def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
         assert report["torch_request"]["origin"].startswith(
             "built from source: PyTorch's CI has no wheel of pull request 7"
         )
-    run = _run(
-        repository, tmp_path / "broken", index, relay, inputs={"number": "8"}, run_id=6, variables=machine, **event
-    )
+
+
+@pytest.mark.deep
+def test_a_pull_request_whose_torch_does_not_build_is_red_and_its_devices_have_none(
+    repository: Repository, index: Mapping[str, str], ci: PyTorchCi, relay: RelayServer, tmp_path: Path
+) -> None:
+    pytorch = pytorch_sources(tmp_path)
+    ci.run(pytorch.broken)
+    run = _built(repository, tmp_path / "run", index, relay, pytorch.url, "8")
     # Red, so that a re-run builds again; act ends the run here. The plan goes on without a wheel.
     assert (run.jobs["plan"], run.jobs["torch/build"]) == ("success", "failure"), run.digest
     planned = json.loads((run.store / "artifacts" / "plan-1-with-torch-1" / "plan.json").read_text(encoding="utf-8"))

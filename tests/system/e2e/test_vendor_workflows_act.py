@@ -219,6 +219,7 @@ def test_a_lost_card_is_the_machines_fault_and_nothing_is_built(
     assert (stages["fetch"], stages["build"], stages["smoke"]) == ("failed", "not_run", "not_run")
 
 
+@pytest.mark.deep
 def test_an_external_nightly_is_reported_to_the_relay(
     ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:
@@ -348,9 +349,7 @@ def test_a_re_run_of_the_failed_jobs_repeats_the_share_that_failed_and_reports_a
     ("head", "label", "is_tested"),
     [
         deep({"full_name": "vendor/plugin"}, "ubuntu-card", True, name="a branch"),
-        pytest.param(
-            {"full_name": "stranger/plugin", "fork": True}, "ubuntu-latest", True, id="a fork on GitHub's machine"
-        ),
+        deep({"full_name": "stranger/plugin", "fork": True}, "ubuntu-latest", True, name="a fork on GitHub's machine"),
         pytest.param({"full_name": "stranger/plugin", "fork": True}, "ubuntu-card", False, id="a fork"),
         deep(None, "mycard", False, name="a fork that was deleted"),
     ],

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 from functools import cache, partial
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
+from torch.multiprocessing.reductions import StorageWeakRef, reduce_tensor
 from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
@@ -24,11 +25,11 @@ GRADIENTS = True
 """Whether the device supports backward(); without it, it is for inference only."""
 FORKS = True
 """Whether a forked process may use the device. Most drivers do not support this: they have threads and connections."""
+PROCESS = os.getpid()
 DIRECT = (
     "_conj",
     "_neg_view",
-    "alias",
-    "detach",
+    "_unsafe_view",
     "diagonal",
     "expand",
     "index.Tensor",
@@ -45,10 +46,22 @@ DIRECT = (
     "unbind.int",
     "unfold",
     "unsqueeze",
+    "view.dtype",
 )
 """Operators that PyTorch would otherwise compute with `as_strided`, which needs strides, and those that mark a tensor
 as conjugate or negative: a copy of a tensor with the mark does not end. Here the CPU's tensor has the mark.
 """
+
+
+def _convolution_backward(grad: torch.Tensor, value: torch.Tensor, weight: torch.Tensor, *options: Any) -> Any:
+    return torch.ops.aten.convolution_backward(grad, value, weight, [grad.shape[1]], *options)
+
+
+INSTEAD = {
+    "convolution_overrideable": torch.ops.aten.convolution.default,
+    "convolution_backward_overrideable": _convolution_backward,
+}
+"""What the CPU computes for operators that PyTorch has for new devices only."""
 
 
 class Module:
@@ -57,7 +70,7 @@ class Module:
     is_available = staticmethod(lambda: True)
     device_count = staticmethod(lambda: 1)
     current_device = staticmethod(lambda: 0)
-    _is_in_bad_fork = staticmethod(lambda: False)
+    _is_in_bad_fork = staticmethod(lambda: not FORKS and os.getpid() != PROCESS)
 
 
 class Hooks(torch._C._acc.PrivateUse1Hooks):
@@ -80,32 +93,18 @@ class Hooks(torch._C._acc.PrivateUse1Hooks):
         return True
 
 
-class OnDevice(torch.Tensor):
-    """A tensor of the device. As it is a subclass, PyTorch copies its elements instead of its memory."""
-
-    __torch_function__ = torch._C._disabled_torch_function_impl
-
-    def __format__(self, spec: str) -> str:
-        """Format a number as torch.Tensor does."""
-        return format(self.item(), spec)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """Refuse pickling: there is no storage to save."""
-        raise NotImplementedError(f"a tensor of {NAME} has no storage that could be saved")
-
-
 class Kernels:
     """The kernels. The data of a tensor is found by its storage, which all Python objects of the tensor share."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[StorageWeakRef, torch.Tensor]] = {}
         self._room = 1024
-        self._process = os.getpid()
 
     def compute(self, op: Any, *args: Any, **kwargs: Any) -> Any:
         """Run an operator on the CPU. Arguments that it returns are returned as the same objects."""
         tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        if any(tensor.is_cpu and tensor.dim() for tensor in tensors) and "index" not in op.__name__:
+        takes_host_indices = op.__name__.lstrip("_").startswith(("index.", "index_put"))
+        if any(tensor.is_cpu and tensor.dim() for tensor in tensors) and not takes_host_indices:
             raise RuntimeError(f"Expected all tensors to be on the same device, found {NAME}:0 and cpu")
         given = {id(self._held(leaf)): leaf for leaf in tensors if not leaf.is_cpu}
         made = op(*pytree.tree_map(self._to_host, args), **pytree.tree_map(self._to_host, kwargs))
@@ -123,20 +122,23 @@ class Kernels:
         """A view, or a copy if the CPU has no such view: PyTorch assumes that tensors of this device are contiguous."""
         return self._put(self._held(tensor).reshape(size))
 
+    def reshape_alias(self, tensor: torch.Tensor, size: Any, stride: Any) -> torch.Tensor:
+        """A view: the strides are those of a contiguous tensor, because this device has no others."""
+        return self.view(tensor, size)
+
     def view_as_real(self, tensor: torch.Tensor) -> torch.Tensor:
         """A view, or a copy of a conjugate, of which the CPU has no such view."""
         return self._put(torch.view_as_real(self._held(tensor).resolve_conj()))
 
     @staticmethod
     def as_strided(tensor: torch.Tensor, *_: Any) -> torch.Tensor:
-        """Refuse: the tensors have no strides."""
+        """Refuse: PyTorch believes that the tensors are contiguous, and would ask for the wrong elements."""
         raise NotImplementedError(f"aten::as_strided is not implemented for {NAME}: its tensors have no strides")
 
     def _put(self, value: torch.Tensor) -> torch.Tensor:
-        if not FORKS and os.getpid() != self._process:
+        if Module._is_in_bad_fork():
             raise RuntimeError(f"{NAME} cannot be used in a forked process; start it with the method `spawn`")
         made: torch.Tensor = torch._C._acc.create_empty_tensor(value.shape, value.dtype)
-        made.__class__ = OnDevice
         storage = made.untyped_storage()
         self._kept[storage._cdata] = StorageWeakRef(storage), value
         if len(self._kept) > self._room:
@@ -145,7 +147,10 @@ class Kernels:
         return made
 
     def _held(self, tensor: torch.Tensor) -> torch.Tensor:
-        return self._kept[tensor.untyped_storage()._cdata][1]
+        kept = self._kept.get(tensor.untyped_storage()._cdata)
+        if kept is None:
+            raise NotImplementedError(f"{NAME} has no data of this tensor, such as one that torch.compile makes")
+        return kept[1]
 
     def _to_host(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -160,17 +165,49 @@ class Kernels:
         return self._put(value) if isinstance(value, torch.Tensor) else value
 
 
+def _without_memory() -> None:
+    """Copy tensors of the device by their elements, and refuse to pickle them: PyTorch would take their memory."""
+    deepcopy, reduce_ex = torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__
+
+    def copied(self: torch.Tensor, memo: Any) -> Any:
+        if type(self) is not torch.Tensor or self.device.type != NAME or not self.is_leaf:
+            return deepcopy(self, memo)
+        if id(self) not in memo:
+            made = memo[id(self)] = self.detach().clone().requires_grad_(self.requires_grad)
+            if self.grad is not None:
+                made.grad = copied(self.grad, memo)
+        return memo[id(self)]
+
+    def reduced(self: torch.Tensor, protocol: Any) -> Any:
+        if self.device.type == NAME:
+            raise NotImplementedError(f"a tensor of {NAME} has no storage that could be saved or sent; use .cpu()")
+        return reduce_ex(self, protocol)
+
+    def sent(tensor: torch.Tensor) -> Any:
+        return reduced(tensor, 2) if tensor.device.type == NAME else reduce_tensor(tensor)
+
+    torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__ = copied, reduced
+    for kind in (torch.Tensor, torch.nn.Parameter):
+        ForkingPickler.register(kind, sent)
+
+
 @cache
 def register() -> tuple[object, ...]:
     """Register the device once. The returned libraries have to live as long as the process."""
     _setup_privateuseone_for_python_backend(NAME, Module(), Hooks())
+    _without_memory()
     kernels = Kernels()
     every, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     every.fallback(kernels.compute, "PrivateUse1")
     aten.impl("_copy_from", kernels.copy_from, "PrivateUse1")
     aten.impl("view", kernels.view, "PrivateUse1")
+    aten.impl("_reshape_alias", kernels.reshape_alias, "PrivateUse1")
     aten.impl("view_as_real", kernels.view_as_real, "PrivateUse1")
     aten.impl("as_strided", kernels.as_strided, "PrivateUse1")
+    # Module.to() keeps its Parameters, which an optimizer may hold.
+    aten.impl("_has_compatible_shallow_copy_type", lambda one, other: one.layout == other.layout, "PrivateUse1")
+    for name, op in INSTEAD.items():
+        aten.impl(name, partial(kernels.compute, op), "PrivateUse1")
     for name in DIRECT:
         packet, _, overload = name.partition(".")
         op = getattr(getattr(torch.ops.aten, packet), overload or "default")

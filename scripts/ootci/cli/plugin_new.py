@@ -44,8 +44,11 @@ def new(name: str, step: int | None, python_only: bool, output: Path | None) -> 
     if python_only and step is not None:
         raise BadOption("a plugin in Python has no steps", where="--step", fix="leave out --step or --python-only")
     folder = output or Path(f"torch-{name}")
-    texts = python_plugin(plugin_folder("python_only"), name) if python_only else _in_cpp(name, step or 1, folder)
-    written, kept = write_plugin(texts, workflow_file(), name, folder)
+    if python_only:
+        texts, reached = python_plugin(plugin_folder("python_only"), name), None
+    else:
+        texts, reached = _in_cpp(name, step or 1, folder)
+    written, kept = write_plugin(texts, workflow_file(), name, folder, reached)
     show_text(str(folder))
     note(f"{written} files written, {kept} existing files left as they are")
     for header, including in _removed_headers(texts, folder).items():
@@ -53,12 +56,14 @@ def new(name: str, step: int | None, python_only: bool, output: Path | None) -> 
     note(f"next: ootci nightly {folder / name}.yaml")
 
 
-def _in_cpp(name: str, step: int, folder: Path) -> dict[Path, str]:
+def _in_cpp(name: str, step: int, folder: Path) -> tuple[dict[Path, str], int]:
+    """The files to write, and the step that the plugin then has."""
     reference = plugin_folder("openreg")
     steps = len(plugin_steps(reference))
     if step > steps:
         raise BadOption(f"there is no step {step}", where="--step", fix=f"give a number from 1 to {steps}")
-    return cpp_plugin(reference, name, step, after=last_step(reference, name, folder))
+    before = last_step(folder)
+    return cpp_plugin(reference, name, step, after=before), max(step, before)
 
 
 def _removed_headers(texts: Mapping[Path, str], folder: Path) -> dict[str, list[str]]:

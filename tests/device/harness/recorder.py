@@ -184,6 +184,14 @@ class Recorder:
             return UNSUPPORTED, "u", "UNSUPPORTED"
         return None
 
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """With ``-ra`` or ``-rs``, give the reasons of unsupported tests, each once, as pytest does of skipped ones."""
+        reasons: dict[str | None, list[str]] = {}
+        for report in terminalreporter.stats.get(UNSUPPORTED, []) if terminalreporter.hasopt("s") else ():
+            reasons.setdefault(unsupported_reason(report), []).append(report.nodeid)
+        for reason, tests in reasons.items():
+            terminalreporter.line(f"UNSUPPORTED [{len(tests)}] {tests[0]}: {reason}")
+
     @property
     def _attempt(self) -> dict[str, int]:
         return {"attempt": self.options.attempt} if self.options.attempt > 1 else {}

@@ -84,13 +84,16 @@ print(results)
 
 
 def test_operators_from_several_threads(device: torch.device) -> None:
-    """Threads that compute on the device at the same time do not disturb each other."""
+    """Threads that compute on the device at the same time do not disturb each other, nor what else a tensor holds."""
     results: dict[int, torch.Tensor] = {}
+    shared = torch.zeros(4, 32, device=device)
 
     def work(number: int) -> None:
         there = put(numbers(32, 32, seed=number), device)
         for _ in range(20):
             there = (there @ there).tanh()
+        for _ in range(100):
+            shared[number].add_(1)
         results[number] = there.cpu()
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
@@ -103,6 +106,7 @@ def test_operators_from_several_threads(device: torch.device) -> None:
         for _ in range(20):
             alone = (alone @ alone).tanh()
         assert torch.equal(results[number], alone.cpu())
+    assert torch.equal(shared.cpu(), torch.full((4, 32), 100.0))
 
 
 def test_tensor_methods_are_generated(device: torch.device, device_name: str) -> None:

@@ -164,7 +164,7 @@ def _step(of: str) -> str:
         f"`-C cmake.define.OPENREG_STEP={number}`.",
         "",
         f"- Files: {files}",
-        *([f"- Fails before this step: {', '.join(red)}"] if red else []),
+        *([f"- Does not pass before this step: {', '.join(red)}"] if red else []),
         *([f"- All tests pass from this step on: {_capabilities(step.capabilities)}"] if step.capabilities else []),
     ]
     return "\n".join(lines)

@@ -209,20 +209,41 @@ def test_a_device_may_refuse_forked_processes(
     assert (reason in said) is not forks, said
 
 
-def test_conjugates_of_a_device_in_python_have_their_values(device_python: Path, tmp_path: Path) -> None:
-    """They crashed once, in a copy that made itself again and again."""
+def test_a_device_in_python_computes_and_learns_what_the_cpu_does(device_python: Path, tmp_path: Path) -> None:
+    """Each line was once a crash, a wrong number, or a model that learned nothing."""
     python, site = subjects.environment(device_python, tmp_path / "env")
     subjects.install("python_only", site)
     program = """
+import copy
 import torch
-x = torch.tensor([1 + 2j, 3 - 1j], device="pythononly")
-conjugate = x.conj()
-conjugate.mul_(2)
-print([value.cpu().tolist() for value in (x, conjugate, conjugate.conj(), conjugate.imag, torch._neg_view(x.real))])
+
+def trained(device):
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    model = torch.nn.Sequential(layer, torch.nn.Unflatten(1, (1, 4)), torch.nn.Conv2d(1, 2, 3))
+    data, optimizer = torch.randn(2, 4, 8), torch.optim.SGD(model.parameters(), lr=0.1)
+    model.to(device)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(data.to(device)).pow(2).mean().backward()
+        optimizer.step()
+    return [value.cpu() for value in copy.deepcopy(model).parameters()]
+
+def seen(device):
+    x = torch.tensor([1 + 2j, 3 - 1j], device=device)
+    conjugate = x.conj()
+    conjugate.mul_(2)
+    bits = torch.zeros(2, device=device)
+    bits.view(torch.int32).fill_(1 << 30)
+    compiled = torch.compile(lambda value: value * 2 + 1, backend="aot_eager")(bits)
+    values = (x, conjugate, conjugate.conj(), conjugate.imag, torch._neg_view(x.real), bits, compiled)
+    return [value.cpu().tolist() for value in values]
+
+print(seen("pythononly") == seen("cpu"))
+print(all(torch.allclose(one, other, atol=1e-6) for one, other in zip(trained("pythononly"), trained("cpu"))))
 """
     ran = subprocess.run([python, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
-    there, conjugate = [2 + 4j, 6 - 2j], [2 - 4j, 6 + 2j]
-    assert ran.stdout == f"{[there, conjugate, there, [-4.0, 2.0], [-2.0, -6.0]]}\n", ran.stderr
+    assert ran.stdout == "True\nTrue\n", ran.stdout + ran.stderr
 
 
 @pytest.mark.deep

@@ -14,6 +14,8 @@ from .first_file import Answers, FoundPlugin, Source, device_text
 _STEP = re.compile(r'^openreg_step\("[^"]+"[^)]*?FILES(?P<files>[^)]*)\)$', re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 _NOT_COPIED = {"build", "csrc", "torch_openreg", "README.md", "OPERATORS.md", "steps.cmake", "__pycache__"}
+_STEP_FILE = ".course-step"
+"""Holds the number of the last step that was written to a plugin's folder: files of earlier steps may be gone."""
 _SOURCES = """\
 # Everything below csrc/ is compiled, and everything below torch_openreg/ is installed.
 file(GLOB_RECURSE OPENREG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} csrc/*.cpp)
@@ -44,13 +46,22 @@ def plugin_steps(reference: Path) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(found["files"].split()) for found in _STEP.finditer(text))
 
 
-def last_step(reference: Path, name: str, folder: Path) -> int:
-    """The last step of which a plugin's folder has a file; 0 if it has none."""
-    steps = enumerate(plugin_steps(reference), 1)
-    return max(
-        (step for step, files in steps if any((folder / file.replace("openreg", name)).exists() for file in files)),
-        default=0,
-    )
+def last_step(folder: Path) -> int:
+    """The last step that was written to a plugin's folder; 0 if there was none.
+
+    Raises:
+        BadOption: the file `.course-step` holds something else.
+
+    """
+    file = folder / _STEP_FILE
+    if not file.is_file():
+        return 0
+    text = file.read_text(encoding="utf-8", errors="replace").strip()
+    if not re.fullmatch("[0-9]{1,2}", text):
+        raise BadOption(
+            "the file does not hold the number of a step", where=str(file), fix="write the last step into it, such as 4"
+        )
+    return int(text)
 
 
 def cpp_plugin(reference: Path, name: str, step: int, after: int = 0) -> dict[Path, str]:
@@ -81,12 +92,15 @@ def python_plugin(reference: Path, name: str) -> dict[Path, str]:
     return {Path("README.md"): _README.format(name=name, about=about, grow=""), **_renamed(texts, names, name)}
 
 
-def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: Path) -> tuple[int, int]:
+def write_plugin(
+    texts: Mapping[Path, str], workflow: Path, name: str, folder: Path, step: int | None = None
+) -> tuple[int, int]:
     """Write the files of a plugin that the folder lacks; a new plugin also gets a device file and a workflow.
 
     Args:
         workflow: the workflow that tests a plugin in its own repository.
         folder: the plugin's folder, which may exist.
+        step: the last step of the course that the plugin has now; none for a plugin without steps.
 
     Returns:
         How many files were written, and how many existed already.
@@ -121,6 +135,8 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
     for path, text in written.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
+    if step is not None:
+        (folder / _STEP_FILE).write_text(f"{step}\n", encoding="utf-8")
     return len(written), len(texts) + len(beside) - len(written)
 
 

@@ -51,6 +51,8 @@ def test_a_higher_step_adds_files_and_changes_none(ootci: Tool, tmp_path: Path) 
     assert ootci("plugin", "new", "mydevice", "--output", str(folder), "--step", "2", cwd=tmp_path).code == 0
     second = _files(folder)
     assert second.keys() - first.keys() == {"csrc/ops/Factories.cpp"}
+    assert second.pop(".course-step") == "2\n"
+    assert first.pop(".course-step") == "1\n"
     assert {name: text for name, text in second.items() if name in first} == first
 
 
@@ -64,10 +66,18 @@ def test_a_higher_step_does_not_restore_the_simulated_driver(ootci: Tool, tmp_pa
     assert (grown.code, "which you removed" in grown.err) == (0, False)
     assert _files(folder).keys() - first.keys() == {"csrc/ops/Factories.cpp", "csrc/ops/DeviceCheck.cpp"}
     grown = ootci("plugin", "new", "mydevice", "--step", "6", cwd=tmp_path)
+    for removed in ("csrc/ops/RecordStream.cpp", "torch_mydevice/mydevice/streams.py"):  # all files of step 6
+        (folder / removed).unlink()
+    assert "csrc/ops/RecordStream.cpp" not in _grown_to(7, ootci, tmp_path)
     including = ("csrc/HostAllocator.cpp", "csrc/ops/RecordStream.cpp")
     assert grown.err.count("which you removed") == len(including)
     for header, file in zip(("Streams.h", "../Streams.h"), including, strict=True):
         assert f"{header}, which you removed, is included by {file}: put calls of your driver there" in grown.err
+
+
+def _grown_to(step: int, ootci: Tool, folder: Path) -> dict[str, str]:
+    assert ootci("plugin", "new", "mydevice", "--step", str(step), cwd=folder).code == 0
+    return _files(folder / "torch-mydevice")
 
 
 def test_the_last_step_has_every_source_of_the_reference_plugin(ootci: Tool, root: Path, tmp_path: Path) -> None:

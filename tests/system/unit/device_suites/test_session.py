@@ -72,6 +72,7 @@ def test_order_and_outcomes(suites: SmallSuites) -> None:
     suites.write("smoke/test_all.py", ALL_OUTCOMES)
     session = suites.run()
     assert session.code == 1, session.out
+    assert "UNSUPPORTED [1] smoke/test_all.py::test_unsupported: the manual says so\n" in session.out
     kinds = [event["event"] for event in session.events]
     assert kinds[:2] == ["session_start", "collected"]
     assert kinds[2:-1] == ["test_start", "test_end"] * 11

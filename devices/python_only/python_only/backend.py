@@ -26,10 +26,10 @@ GRADIENTS = True
 FORKS = True
 """Whether a forked process may use the device. Most drivers do not support this: they have threads and connections."""
 PROCESS = os.getpid()
+"""The process that imported this module; those that it forks have others."""
 DIRECT = (
     "_conj",
     "_neg_view",
-    "_unsafe_view",
     "diagonal",
     "expand",
     "index.Tensor",
@@ -118,13 +118,9 @@ class Kernels:
         self._to_host(target).copy_(self._to_host(source))
         return target
 
-    def view(self, tensor: torch.Tensor, size: Any) -> torch.Tensor:
+    def view(self, tensor: torch.Tensor, size: Any, *_: Any) -> torch.Tensor:
         """A view, or a copy if the CPU has no such view: PyTorch assumes that tensors of this device are contiguous."""
         return self._put(self._held(tensor).reshape(size))
-
-    def reshape_alias(self, tensor: torch.Tensor, size: Any, stride: Any) -> torch.Tensor:
-        """A view: the strides are those of a contiguous tensor, because this device has no others."""
-        return self.view(tensor, size)
 
     def view_as_real(self, tensor: torch.Tensor) -> torch.Tensor:
         """A view, or a copy of a conjugate, of which the CPU has no such view."""
@@ -200,8 +196,8 @@ def register() -> tuple[object, ...]:
     every, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     every.fallback(kernels.compute, "PrivateUse1")
     aten.impl("_copy_from", kernels.copy_from, "PrivateUse1")
-    aten.impl("view", kernels.view, "PrivateUse1")
-    aten.impl("_reshape_alias", kernels.reshape_alias, "PrivateUse1")
+    for name in ("view", "_unsafe_view", "_reshape_alias"):
+        aten.impl(name, kernels.view, "PrivateUse1")
     aten.impl("view_as_real", kernels.view_as_real, "PrivateUse1")
     aten.impl("as_strided", kernels.as_strided, "PrivateUse1")
     # Module.to() keeps its Parameters, which an optimizer may hold.

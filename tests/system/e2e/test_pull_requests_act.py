@@ -53,6 +53,12 @@ def _run(repository: Repository, folder: Path, index: Mapping[str, str], relay: 
     return run
 
 
+def _reports(run: ActRun) -> list[dict[str, Any]]:
+    """What the devices that took part reported."""
+    files = [run.store / "artifacts" / f"run-{name}-1" / "run.json" for name in ("good", "worse")]
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
 def _deliver(
     repository: Repository,
     folder: Path,
@@ -199,8 +205,7 @@ def test_the_torch_of_pytorchs_ci_is_tested_by_every_device_and_the_summary_tell
     done = ("plan", "torch/fetch", "predict", "device/good", "device/worse", "gate")
     assert run.jobs == dict.fromkeys(done, "success"), run.digest
     told = f"built by PyTorch's CI, https://github.com/pytorch/pytorch/actions/runs/{number}"
-    for name in ("good", "worse"):
-        report = json.loads((run.store / "artifacts" / f"run-{name}-1" / "run.json").read_text(encoding="utf-8"))
+    for report in _reports(run):
         assert report["torch"]["git_version"] == report["torch_request"]["commit"] == pytorch.head
         assert report["torch_request"]["origin"] == told
     line = f"torch: 2.15.0a0+git{pytorch.head[:7]}; {told}"
@@ -233,8 +238,7 @@ def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
     run = _built(repository, tmp_path / "run", index, relay, pytorch.url, "7")
     done = ("plan", "torch/fetch", "torch/build", "predict", "device/good", "device/worse", "gate")
     assert run.jobs == dict.fromkeys(done, "success"), run.digest
-    for name in ("good", "worse"):
-        report = json.loads((run.store / "artifacts" / f"run-{name}-1" / "run.json").read_text(encoding="utf-8"))
+    for report in _reports(run):
         assert report["torch"]["git_version"] == report["torch_request"]["commit"] == pytorch.merge
         assert report["torch_request"]["channel"] == "source"
         assert report["torch_request"]["origin"].startswith(

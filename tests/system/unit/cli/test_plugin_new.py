@@ -88,6 +88,16 @@ def test_the_last_step_has_every_source_of_the_reference_plugin(ootci: Tool, roo
     assert names - _files(tmp_path / "all").keys() == set()
 
 
+def test_a_step_that_is_no_number_is_refused_and_nothing_is_written(ootci: Tool, tmp_path: Path) -> None:
+    assert ootci("plugin", "new", "mydevice", cwd=tmp_path).code == 0
+    (tmp_path / "torch-mydevice" / ".course-step").write_text("two\n", encoding="utf-8")
+    before = _files(tmp_path / "torch-mydevice")
+    refused = ootci("plugin", "new", "mydevice", "--step", "3", cwd=tmp_path)
+    assert refused.code == 2
+    assert "torch-mydevice/.course-step" in refused.err
+    assert _files(tmp_path / "torch-mydevice") == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -86,7 +86,7 @@ print(results)
 def test_operators_from_several_threads(device: torch.device) -> None:
     """Threads that compute on the device at the same time do not disturb each other, nor what else a tensor holds."""
     results: dict[int, torch.Tensor] = {}
-    shared = torch.zeros(4, 32, device=device)
+    shared = torch.zeros(4, 1 << 16, device=device)  # large, so that threads write it at the same time
 
     def work(number: int) -> None:
         there = put(numbers(32, 32, seed=number), device)
@@ -106,7 +106,7 @@ def test_operators_from_several_threads(device: torch.device) -> None:
         for _ in range(20):
             alone = (alone @ alone).tanh()
         assert torch.equal(results[number], alone.cpu())
-    assert torch.equal(shared.cpu(), torch.full((4, 32), 100.0))
+    assert shared.cpu().unique().tolist() == [100.0]
 
 
 def test_tensor_methods_are_generated(device: torch.device, device_name: str) -> None:

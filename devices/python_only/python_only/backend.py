@@ -16,6 +16,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
+from torch._utils import _rebuild_device_tensor_from_cpu_tensor
 from torch.multiprocessing.reductions import StorageWeakRef, reduce_tensor
 from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
@@ -162,7 +163,10 @@ class Kernels:
 
 
 def _without_memory() -> None:
-    """Copy tensors of the device by their elements, and refuse to pickle them: PyTorch would take their memory."""
+    """Copy and pickle tensors of the device by their elements: PyTorch would take their memory.
+
+    PyTorch's file format from before version 1.6 loses the elements: there, a tensor is made before they are read.
+    """
     deepcopy, reduce_ex = torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__
 
     def copied(self: torch.Tensor, memo: Any) -> Any:
@@ -175,12 +179,12 @@ def _without_memory() -> None:
         return memo[id(self)]
 
     def reduced(self: torch.Tensor, protocol: Any) -> Any:
-        if self.device.type == NAME:
-            raise NotImplementedError(f"a tensor of {NAME} has no storage that could be saved or sent; use .cpu()")
+        if type(self) is torch.Tensor and self.device.type == NAME:
+            return _rebuild_device_tensor_from_cpu_tensor, (self.detach().cpu(), self.dtype, NAME, self.requires_grad)
         return reduce_ex(self, protocol)
 
     def sent(tensor: torch.Tensor) -> Any:
-        return reduced(tensor, 2) if tensor.device.type == NAME else reduce_tensor(tensor)
+        return tensor.__reduce_ex__(2) if tensor.device.type == NAME else reduce_tensor(tensor)
 
     torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__ = copied, reduced
     for kind in (torch.Tensor, torch.nn.Parameter):

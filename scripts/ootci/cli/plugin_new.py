@@ -51,8 +51,8 @@ def new(name: str, step: int | None, python_only: bool, output: Path | None) -> 
     written, kept = write_plugin(texts, workflow_file(), name, folder, reached)
     show_text(str(folder))
     note(f"{written} files written, {kept} existing files left as they are")
-    for header, including in _removed_headers(texts, folder).items():
-        note(f"{header}, which you removed, is included by {', '.join(including)}: put calls of your driver there")
+    for header, needing in _removed_headers(texts, folder, name).items():
+        note(f"{header}, which you removed, is needed by {', '.join(needing)}: put calls of your driver there")
     note(f"next: ootci nightly {folder / name}.yaml")
 
 
@@ -66,12 +66,15 @@ def _in_cpp(name: str, step: int, folder: Path) -> tuple[dict[Path, str], int]:
     return cpp_plugin(reference, name, step, after=before), max(step, before)
 
 
-def _removed_headers(texts: Mapping[Path, str], folder: Path) -> dict[str, list[str]]:
-    """Headers of the plugin that it does not have any more, and the new files that include them."""
+def _removed_headers(texts: Mapping[Path, str], folder: Path, name: str) -> dict[str, list[str]]:
+    """Headers of the plugin that it does not have any more, and the new files that need them."""
     there = {path.name.removesuffix(".in") for path in folder.rglob("*.h*")}
     found: dict[str, list[str]] = {}
     for path, text in texts.items():
-        for header in _INCLUDE.findall(text) if path.suffix == ".cpp" else ():
+        needed = _INCLUDE.findall(text) if path.suffix == ".cpp" else []
+        if re.search(r"\bsim_\w+\(", text):
+            needed.append(f"{name}_sim.h")
+        for header in needed:
             if header.rpartition("/")[2] not in there:
                 found.setdefault(header, []).append(str(path))
     return found

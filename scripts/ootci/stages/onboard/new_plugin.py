@@ -21,6 +21,7 @@ _SOURCES = """\
 file(GLOB_RECURSE OPENREG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} csrc/*.cpp)
 file(GLOB_RECURSE OPENREG_PYTHON CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} torch_openreg/*.py)
 """
+_GITIGNORE = "/.ootci/\n/build/\n__pycache__/\n*.egg-info/\n"
 _README = """\
 # torch-{name}
 
@@ -128,6 +129,7 @@ def write_plugin(
         else {
             Path(f"{name}.yaml"): device_file,
             Path(device_schema_file().name): device_schema_file().read_text(encoding="utf-8"),
+            Path(".gitignore"): _GITIGNORE,
             Path(".github/workflows/pytorch.yml"): workflow.read_text(encoding="utf-8").replace("mydevice", name),
         }
     )

@@ -72,7 +72,15 @@ def test_a_higher_step_does_not_restore_the_simulated_driver(ootci: Tool, tmp_pa
     including = ("csrc/HostAllocator.cpp", "csrc/ops/RecordStream.cpp")
     assert grown.err.count("which you removed") == len(including)
     for header, file in zip(("Streams.h", "../Streams.h"), including, strict=True):
-        assert f"{header}, which you removed, is included by {file}: put calls of your driver there" in grown.err
+        assert f"{header}, which you removed, is needed by {file}: put calls of your driver there" in grown.err
+
+
+def test_a_higher_step_names_the_files_that_call_the_removed_driver(ootci: Tool, tmp_path: Path) -> None:
+    assert ootci("plugin", "new", "mydevice", "--step", "5", cwd=tmp_path).code == 0
+    (tmp_path / "torch-mydevice" / "runtime" / "include" / "mydevice_sim.h").unlink()
+    grown = ootci("plugin", "new", "mydevice", "--step", "6", cwd=tmp_path)
+    (line,) = (line for line in grown.err.splitlines() if "mydevice_sim.h, which you removed, is needed by" in line)
+    assert "csrc/ops/RecordStream.cpp: put calls of your driver there" in line
 
 
 def _grown_to(step: int, ootci: Tool, folder: Path) -> dict[str, str]:

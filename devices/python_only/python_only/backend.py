@@ -163,9 +163,10 @@ class Kernels:
 
 
 def _without_memory() -> None:
-    """Copy and pickle tensors of the device by their elements: PyTorch would take their memory.
+    """Copy and save tensors of the device by their elements, and refuse to send them: PyTorch would use their memory.
 
-    PyTorch's file format from before version 1.6 loses the elements: there, a tensor is made before they are read.
+    Tensors that share memory do not share it after they were saved. PyTorch's file format from before version 1.6 loses
+    the elements, since it makes tensors before it reads them.
     """
     deepcopy, reduce_ex = torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__
 
@@ -184,7 +185,9 @@ def _without_memory() -> None:
         return reduce_ex(self, protocol)
 
     def sent(tensor: torch.Tensor) -> Any:
-        return tensor.__reduce_ex__(2) if tensor.device.type == NAME else reduce_tensor(tensor)
+        if tensor.device.type == NAME:
+            raise NotImplementedError(f"a tensor of {NAME} has no memory that processes could share; send its .cpu()")
+        return reduce_tensor(tensor)
 
     torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__ = copied, reduced
     for kind in (torch.Tensor, torch.nn.Parameter):

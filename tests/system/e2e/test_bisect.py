@@ -101,6 +101,7 @@ def _search(folder: Path) -> Path:
     return folder / ".ootci" / "bisect" / question.identity
 
 
+@pytest.mark.deep
 def test_the_first_bad_nightly_is_found_across_an_interruption(
     world: tuple[Path, dict[str, str], str], ootci: Tool, tool_python: Path
 ) -> None:

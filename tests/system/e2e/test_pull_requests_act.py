@@ -230,6 +230,7 @@ def _built(
     )
 
 
+@pytest.mark.deep
 def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
     repository: Repository, index: Mapping[str, str], ci: PyTorchCi, relay: RelayServer, tmp_path: Path
 ) -> None:

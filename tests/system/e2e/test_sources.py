@@ -72,6 +72,7 @@ def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     assert run["plugin"]["commit"] == head
 
 
+@pytest.mark.deep
 def test_a_plugin_whose_package_lies_beside_its_build_script_is_built_every_night(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
@@ -126,6 +127,7 @@ def test_what_the_device_file_names_wrongly_is_the_vendor_s_and_what_cannot_be_r
     assert reason in devices["gone"]["reason"]
 
 
+@pytest.mark.deep
 def test_a_private_repository_is_fetched_with_the_password_of_the_user_that_runs_the_nightly(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:

@@ -45,14 +45,14 @@ PYTHON_ONLY = {
     "quantization": "part",
     "registration": "part",
     "rng": "unsupported",
-    "serialization": "unsupported",
+    "serialization": "failing",
     "sparse": "unsupported",
     "streams_events": "unsupported",
     "tensors": "failing",
     "training": "failing",
     "views": "failing",
 }
-"""What its cells say: it has no strides, no storage to share or to save, no generator and no streams."""
+"""What its cells say: it has no strides, no storage to share, no generator and no streams."""
 PYTHON_ONLY_LACKS = [
     "waiting for the device",
     "memory with an address",
@@ -63,7 +63,7 @@ PYTHON_ONLY_LACKS = [
 """What the probe does not find on it."""
 LACKS = frozenset(
     {
-        *("distributed", "memory", "multiprocessing", "pinned_memory", "rng", "serialization", "sparse"),
+        *("distributed", "memory", "multiprocessing", "pinned_memory", "rng", "sparse"),
         "streams_events",
     }
 )

@@ -160,6 +160,7 @@ SHARES = (f"device/{DEVICE} 1 of 2-1", f"device/{DEVICE} 2 of 2-2")
 """act adds the number of a matrix's leg."""
 
 
+@pytest.mark.deep
 def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_and_put_together(
     ours: Repository, index: Mapping[str, str], tmp_path: Path
 ) -> None:

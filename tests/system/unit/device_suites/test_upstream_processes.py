@@ -91,6 +91,7 @@ def test_a_crash_costs_its_test_and_a_new_process_imports_what_remains(
     )
 
 
+@pytest.mark.deep
 def test_shares_and_workers_run_each_test_once_and_only_a_large_file_is_imported_by_two_workers(
     upstream: Upstream, python_with_torch: str, tmp_path: Path
 ) -> None:

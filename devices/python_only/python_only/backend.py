@@ -26,6 +26,8 @@ GRADIENTS = True
 """Whether the device supports backward(); without it, it is for inference only."""
 FORKS = True
 """Whether a forked process may use the device. Most drivers do not support this: they have threads and connections."""
+COMPOSITE = torch._C.DispatchKeySet(torch._C.DispatchKey.CompositeExplicitAutograd)
+"""Where PyTorch has kernels that are made of other operators."""
 PROCESS = os.getpid()
 """The process that imported this module; those that it forks have others."""
 DIRECT = (
@@ -112,12 +114,17 @@ class Kernels:
         for leaf in given.values():
             if leaf.shape != self._held(leaf).shape:  # an `out=` that was resized
                 leaf.data = self._put(self._held(leaf))
-        return pytree.tree_map(lambda value: given.get(id(value), self._to_device(value)), made)
+        return pytree.tree_map(lambda value: given[id(value)] if id(value) in given else self._to_device(value), made)
 
     def copy_from(self, source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
         """Copy to, from or on the device."""
         self._to_host(target).copy_(self._to_host(source))
         return target
+
+    @staticmethod
+    def to_copy(tensor: torch.Tensor, *, non_blocking: bool = False, **options: Any) -> torch.Tensor:
+        """A copy that blocks: for another one, PyTorch would ask for pinned memory."""
+        return torch.ops.aten._to_copy.default.redispatch(COMPOSITE, tensor, **options)
 
     def view(self, tensor: torch.Tensor, size: Any, *_: Any) -> torch.Tensor:
         """A view, or a copy if the CPU has no such view: PyTorch assumes that tensors of this device are contiguous."""
@@ -203,6 +210,7 @@ def register() -> tuple[object, ...]:
     every, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     every.fallback(kernels.compute, "PrivateUse1")
     aten.impl("_copy_from", kernels.copy_from, "PrivateUse1")
+    aten.impl("_to_copy", kernels.to_copy, "PrivateUse1")
     for name in ("view", "_unsafe_view", "_reshape_alias"):
         aten.impl(name, kernels.view, "PrivateUse1")
     aten.impl("view_as_real", kernels.view_as_real, "PrivateUse1")

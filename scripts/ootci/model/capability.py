@@ -57,5 +57,5 @@ class CapabilityState(str, Enum):
 
 
 def docs_page(capability: str) -> str:
-    """The page about a capability, a path in this repository; the suites, which cannot ask here, say the same."""
-    return f"docs/capabilities/{capability}.md"
+    """The documentation's page about a capability; the suites, which cannot ask here, say the same."""
+    return f"capabilities/{capability}"

@@ -44,6 +44,6 @@ CAPABILITIES: Mapping[str, str] = MappingProxyType(
 def docs_page(capability: str) -> str:
     """The page about a capability: what is asked of a device, which interface to implement, what failure looks like.
 
-    A path in the repository that these suites come from, since they do not know where it is published.
+    Its name in the documentation, since the suites do not know where that is published.
     """
-    return f"docs/capabilities/{capability}.md"
+    return f"capabilities/{capability}"

@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 import pytest
 from _pytest.mark import ParameterSet
 
-from harness.device import CONTROL
+from harness.device import CONTROL, can_wait
 from harness.reproduce import ARGUMENTS, arguments_of
 
 PLAIN = (bool, int, str, bytes, type(None))
@@ -62,7 +62,7 @@ def _call(item: pytest.Function, device: str) -> tuple[str, ...]:
         f"import {', '.join(modules)}",
         f"from {path.removesuffix('.py').replace('/', '.')} import {', '.join(names)}",
         f"{item.originalname}({call})",
-        *(("torch.accelerator.synchronize()",) if device != CONTROL else ()),
+        *(("torch.accelerator.synchronize()",) if can_wait(device) else ()),
     )
 
 

@@ -234,7 +234,7 @@ def _add_ending(
 def _about(capability: str | None) -> tuple[str, ...]:
     if capability is None:
         return ()
-    return f"Capability: {capability} ({CAPABILITIES[capability]})", f"Read: {docs_page(capability)}"
+    return f"Capability: {capability} ({CAPABILITIES[capability]})", f"Documentation: {docs_page(capability)}"
 
 
 def _expectation(reports: Iterable[pytest.TestReport]) -> str | None:

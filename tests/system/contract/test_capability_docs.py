@@ -47,7 +47,7 @@ def generated() -> dict[str, str]:
 
 
 def test_every_capability_has_a_page_and_no_other() -> None:
-    expected = {ROOT / CAPABILITIES.docs_page(name) for name in NAMES} | {PAGES / "README.md"}
+    expected = {ROOT / "docs" / f"{docs_page(name)}.md" for name in NAMES} | {PAGES / "README.md"}
     assert set(PAGES.glob("*.md")) == expected
     assert [docs_page(name) for name in NAMES] == [CAPABILITIES.docs_page(name) for name in NAMES]
 

@@ -124,7 +124,7 @@ class Words:
             f"Expected: {case.title}",
             f"Happened: {happened}",
             f"Capability: {case.capability}",
-            f"Read: docs/capabilities/{case.capability}.md",
+            f"Documentation: capabilities/{case.capability}",
             f"Reproduce (from the suites folder): python -m pytest '{case.id}' --device {self._device}",
         )
 

@@ -106,8 +106,8 @@ def device_text(answers: Answers, found: FoundPlugin) -> str:
     by_hand = f"# Its entry point: {found.entry_point}.\n  " if found.entry_point else ""
     return f"""# yaml-language-server: $schema=device.schema.json
 #
-# Written by `ootci device new`. Remove the # in front of a key to use it. The documentation's page "Device file" lists
-# every key, and devices/openreg.yaml of pytorch-integration-tests has an example of each.
+# Written by `ootci device new`. Remove "# ", with the blank, in front of a key to use it. The documentation's page
+# "Device file" lists every key, and devices/openreg.yaml of pytorch-integration-tests has an example of each.
 
 name: {_scalar(answers.name)}
 display_name: {_scalar(answers.display_name)}

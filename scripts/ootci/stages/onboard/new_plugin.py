@@ -76,7 +76,8 @@ def cpp_plugin(reference: Path, name: str, step: int, after: int = 0) -> dict[Pa
     )
     texts = {path: (reference / path).read_text(encoding="utf-8") for path in _files(reference, step)}
     build = Path("CMakeLists.txt")
-    texts |= {build: texts[build].replace("steps.cmake", "cmake/sources.cmake"), Path("cmake/sources.cmake"): _SOURCES}
+    compiled = texts[build].replace("steps.cmake", "cmake/sources.cmake").replace(" -Werror", "")
+    texts |= {build: compiled, Path("cmake/sources.cmake"): _SOURCES}
     names = {"openreg": name, "OPENREG": name.upper(), "OpenReg": name.capitalize(), "Openreg": name.capitalize()}
     readme = _README.format(name=name, about=about, grow=_GROW.format(name=name))
     files = {Path("README.md"): readme, **_renamed(texts, names, name)}

@@ -323,7 +323,7 @@ def last_lines(test_id: str, test: CollectedTest | None, run: SuiteRun) -> str:
     if test is not None and test.title:
         lines.append(f"Expected: {test.title}")
     if test is not None and test.capability:
-        lines += [f"Capability: {test.capability}", f"Read: {docs_page(test.capability)}"]
+        lines += [f"Capability: {test.capability}", f"Documentation: {docs_page(test.capability)}"]
     # The tests of the suite upstream lie elsewhere, so that pytest does not find them by their ids.
     options = [option for option in run.options if not option.startswith("--upstream-files=")]
     elsewhere = [run.suite, *options, *narrowed(run.suite, [test_id]), "--id", test_id]

@@ -137,7 +137,7 @@ def test_text_says_what_was_expected_and_what_happened(texts: dict[str, dict[str
         "\nAsked by `torch/_torch_docs.py` (add, sub, mul, true_divide, matmul) and https://docs.pytorch.org/" in text
     )
     assert "Capability: ops (" in text
-    assert "Read: docs/capabilities/ops.md\n" in text
+    assert "Documentation: capabilities/ops\n" in text
     assert "compare.py" not in text, "the traceback ends in the test, not in what it is made of"
 
 

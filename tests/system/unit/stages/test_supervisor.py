@@ -343,7 +343,7 @@ def test_it_says_what_was_expected_and_where_to_read_on(run: SuiteRun) -> None:
     assert last_lines(test.id, test, run).splitlines() == [
         "Expected: Numbers repeat.",
         "Capability: rng",
-        "Read: docs/capabilities/rng.md",
+        "Documentation: capabilities/rng",
         "Reproduce (from the suites folder): python -m pytest 'smoke/a.py::b[c d]' --device dev",
     ]
 

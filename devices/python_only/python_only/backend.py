@@ -73,6 +73,8 @@ class Module:
     is_available = staticmethod(lambda: True)
     device_count = staticmethod(lambda: 1)
     current_device = staticmethod(lambda: 0)
+    get_amp_supported_dtype = staticmethod(list)
+    """Without a lower precision, autocast stays off. Activation checkpoints ask for it, too."""
     _is_in_bad_fork = staticmethod(lambda: not FORKS and os.getpid() != PROCESS)
 
 
@@ -96,6 +98,15 @@ class Hooks(torch._C._acc.PrivateUse1Hooks):
         return True
 
 
+def _check_process() -> None:
+    if Module._is_in_bad_fork():
+        raise RuntimeError(f"{NAME} cannot be used in a forked process; start it with the method `spawn`")
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+
 class Kernels:
     """The kernels. The data of a tensor is found by its storage, which all Python objects of the tensor share."""
 
@@ -105,9 +116,10 @@ class Kernels:
 
     def compute(self, op: Any, *args: Any, **kwargs: Any) -> Any:
         """Run an operator on the CPU. Arguments that it returns are returned as the same objects."""
-        tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        takes_host_indices = op.__name__.lstrip("_").startswith(("index.", "index_put"))
-        if any(tensor.is_cpu and tensor.dim() for tensor in tensors) and not takes_host_indices:
+        tensors = _tensors((args, kwargs))
+        takes_host_indices = op.__name__.lstrip("_").startswith(("index.", "index_put")) and not args[0].is_cpu
+        refused = () if takes_host_indices else (tensor for tensor in tensors if tensor.dim())
+        if any(tensor.is_cpu for tensor in (*refused, *_tensors(kwargs.get("out")))):
             raise RuntimeError(f"Expected all tensors to be on the same device, found {NAME}:0 and cpu")
         given = {id(self._held(leaf)): leaf for leaf in tensors if not leaf.is_cpu}
         made = op(*pytree.tree_map(self._to_host, args), **pytree.tree_map(self._to_host, kwargs))
@@ -139,10 +151,14 @@ class Kernels:
         """Refuse: PyTorch believes that the tensors are contiguous, and would ask for the wrong elements."""
         raise NotImplementedError(f"aten::as_strided is not implemented for {NAME}: its tensors have no strides")
 
+    def is_contiguous(self, tensor: torch.Tensor, memory_format: torch.memory_format) -> bool:
+        """Whether the elements lie so."""
+        return self._held(tensor).is_contiguous(memory_format=memory_format)
+
     def _put(self, value: torch.Tensor) -> torch.Tensor:
-        if Module._is_in_bad_fork():
-            raise RuntimeError(f"{NAME} cannot be used in a forked process; start it with the method `spawn`")
-        made: torch.Tensor = torch._C._acc.create_empty_tensor(value.shape, value.dtype)
+        _check_process()
+        with torch.inference_mode(value.is_inference()):  # a view in inference mode is none of its tensors
+            made: torch.Tensor = torch._C._acc.create_empty_tensor(value.shape, value.dtype)
         storage = made.untyped_storage()
         self._kept[storage._cdata] = StorageWeakRef(storage), value
         if len(self._kept) > self._room:
@@ -151,6 +167,7 @@ class Kernels:
         return made
 
     def _held(self, tensor: torch.Tensor) -> torch.Tensor:
+        _check_process()
         kept = self._kept.get(tensor.untyped_storage()._cdata)
         if kept is None:
             raise NotImplementedError(f"{NAME} has no data of this tensor, such as one that torch.compile makes")
@@ -169,8 +186,8 @@ class Kernels:
         return self._put(value) if isinstance(value, torch.Tensor) else value
 
 
-def _without_memory() -> None:
-    """Copy and save tensors of the device by their elements, and refuse to send them: PyTorch would use their memory.
+def _copied_by_elements() -> None:
+    """Copy and save tensors of the device by their elements: PyTorch would take their memory.
 
     Tensors that share memory do not share it after they were saved. PyTorch's file format from before version 1.6 loses
     the elements, since it makes tensors before it reads them.
@@ -191,22 +208,48 @@ def _without_memory() -> None:
             return _rebuild_device_tensor_from_cpu_tensor, (self.detach().cpu(), self.dtype, NAME, self.requires_grad)
         return reduce_ex(self, protocol)
 
+    torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__ = copied, reduced
+
+
+def _without_storage() -> None:
+    """Refuse to send tensors of the device to other processes, and storages to the device: PyTorch would use memory."""
+    storage_to = torch.UntypedStorage.to
+
     def sent(tensor: torch.Tensor) -> Any:
         if tensor.device.type == NAME:
             raise NotImplementedError(f"a tensor of {NAME} has no memory that processes could share; send its .cpu()")
         return reduce_tensor(tensor)
 
-    torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__ = copied, reduced
+    def moved(self: torch.UntypedStorage, *, device: torch.device, non_blocking: bool = False) -> torch.UntypedStorage:
+        if torch.device(device).type == NAME:
+            raise NotImplementedError(f"{NAME} has no memory for a storage; load the tensor to the CPU, and move it")
+        return storage_to(self, device=device, non_blocking=non_blocking)
+
+    torch.UntypedStorage.to = moved
     for kind in (torch.Tensor, torch.nn.Parameter):
         ForkingPickler.register(kind, sent)
+
+
+def _without_strides(kernels: Kernels) -> None:
+    """Let contiguous() copy where it has to: PyTorch, which knows no strides, always gives the tensor itself."""
+    contiguous = torch.Tensor.contiguous
+
+    def in_order(self: torch.Tensor, memory_format: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
+        if type(self) is torch.Tensor and self.device.type == NAME and not kernels.is_contiguous(self, memory_format):
+            return self.clone(memory_format=memory_format)
+        return contiguous(self, memory_format=memory_format)
+
+    torch.Tensor.contiguous = in_order
 
 
 @cache
 def register() -> tuple[object, ...]:
     """Register the device once. The returned libraries have to live as long as the process."""
     _setup_privateuseone_for_python_backend(NAME, Module(), Hooks())
-    _without_memory()
     kernels = Kernels()
+    _copied_by_elements()
+    _without_storage()
+    _without_strides(kernels)
     every, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     every.fallback(kernels.compute, "PrivateUse1")
     aten.impl("_copy_from", kernels.copy_from, "PrivateUse1")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from harness.compare import assert_matches, assert_on, backward, numbers, put
 from harness.outcomes import unsupported
@@ -59,7 +60,8 @@ def _dtypes(device_name: str) -> list[torch.dtype]:
     if device_name == "cpu":
         return [torch.bfloat16, torch.float16]
     supported = torch.get_device_module(device_name).get_amp_supported_dtype()
-    return [dtype for dtype in supported if dtype is not torch.float32]
+    lower = [dtype for dtype in supported if dtype is not torch.float32]
+    return lower or unsupported(f"torch.{device_name}.get_amp_supported_dtype names no lower precision")
 
 
 def test_supported_dtypes_are_told(device_name: str) -> None:
@@ -180,11 +182,20 @@ def test_gradients_arrive_in_float32(device: torch.device, device_name: str) -> 
 def test_weights_are_cast_once(device: torch.device, device_name: str) -> None:
     """Within one block a weight is cast once and the cast is used again; after it the new weight is seen."""
     dtype = _dtypes(device_name)[0]
-    weight = put(numbers(4, 4), device).requires_grad_()
-    inputs = put(numbers(4, 4, seed=1), device)
-    with torch.autocast(device_name, dtype=dtype):
+    weight = put(numbers(5, 4), device).requires_grad_()
+    inputs = put(numbers(3, 4, seed=1), device)
+    casts: list[torch.Size] = []
+
+    class Casts(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is torch.ops.aten._to_copy.default:
+                casts.append(args[0].shape)
+            return func(*args, **(kwargs or {}))
+
+    with torch.autocast(device_name, dtype=dtype), Casts():
         first, second = functional.linear(inputs, weight), functional.linear(inputs, weight)
     assert torch.equal(first.cpu(), second.cpu())
+    assert casts.count(weight.shape) == 1, f"the weight was cast {casts.count(weight.shape)} times"
     with torch.no_grad():
         weight.zero_()
     with torch.autocast(device_name, dtype=dtype):

@@ -30,9 +30,8 @@ def test_module_has_what_torch_looks_for(device_module: ModuleType, name: str) -
 
 @pytest.mark.device_only("its module is a part of torch and smaller")
 def test_supported_precisions_are_dtypes(privateuse1_device: str, device_module: ModuleType) -> None:
-    """`get_amp_supported_dtype` is a list of floating dtypes."""
+    """`get_amp_supported_dtype` is a list of floating dtypes; one without autocast has none."""
     found = device_module.get_amp_supported_dtype()
-    assert found
     assert all(isinstance(dtype, torch.dtype) and dtype.is_floating_point for dtype in found)
 
 

@@ -49,7 +49,7 @@ PYTHON_ONLY = {
     "sparse": "unsupported",
     "streams_events": "unsupported",
     "tensors": "failing",
-    "training": "failing",
+    "training": "part",
     "views": "failing",
 }
 """What its cells say: it has no strides, no storage to share, no generator and no streams."""
@@ -79,14 +79,14 @@ PYTHON_ONLY_FINDINGS = [
     (1, "torch.testing._internal.optests.generate_tests.OpCheckError: "),
     (1, "torch.distributed.checkpoint.api.CheckpointException: "),
     (46, "the device does not have: a generator"),
-    (30, "torch.pythononly.get_amp_supported_dtype is missing"),
+    (25, "torch.pythononly.get_amp_supported_dtype names no precision"),
     (16, SYNCHRONOUS),
     (13, "torch has no process group backend registered for this device"),
     (8, "the device does not have: pinned memory"),
-    (8, "torch.pythononly.device is missing"),
     (7, "NotImplementedError: pythononly has no data of this tensor"),
     (7, "NotImplementedError: aten::as_strided is not implemented for pythononly"),
     (6, "tensors on this device cannot be sent to another process: a tensor of pythononly has no memory that"),
+    (6, "no kernel for aten::_sparse_coo_tensor_with_dims_and_tensors"),
     (3, "the device does not have: memory statistics"),
     (2, "the device does not have: memory with an address"),
 ]
@@ -278,11 +278,7 @@ def test_every_cell_of_a_device_in_python_says_what_it_can_do(tested: Any) -> No
     assert found.states == PYTHON_ONLY
     found.assert_findings(PYTHON_ONLY_FINDINGS)
     refused = found.outcomes("unsupported")
-    assert any("Tried to use AMP with the `pythononly` backend" in message for message in refused)
     assert sum("its memory has no addresses" in message for message in refused) == 2
-    crashed = {item.id for item in found.run.outcomes if item.outcome.value == "crashed"}
-    assert {test_id.partition("::")[0] for test_id in crashed} == {"integration/test_checkpoint.py"}
-    assert len(crashed) == 3
     passed = {item.id for item in found.run.outcomes if item.outcome.value == "passed" and item.capability in LACKS}
     assert passed == trivial_tests()
 

@@ -118,8 +118,8 @@ class Kernels:
         """Run an operator on the CPU. Arguments that it returns are returned as the same objects."""
         tensors = _tensors((args, kwargs))
         takes_host_indices = op.__name__.lstrip("_").startswith(("index.", "index_put")) and not args[0].is_cpu
-        refused = () if takes_host_indices else (tensor for tensor in tensors if tensor.dim())
-        if any(tensor.is_cpu for tensor in (*refused, *_tensors(kwargs.get("out")))):
+        operands = () if takes_host_indices else (tensor for tensor in tensors if tensor.dim())
+        if any(tensor.is_cpu for tensor in (*operands, *_tensors(kwargs.get("out")))):
             raise RuntimeError(f"Expected all tensors to be on the same device, found {NAME}:0 and cpu")
         given = {id(self._held(leaf)): leaf for leaf in tensors if not leaf.is_cpu}
         made = op(*pytree.tree_map(self._to_host, args), **pytree.tree_map(self._to_host, kwargs))
@@ -152,12 +152,12 @@ class Kernels:
         raise NotImplementedError(f"aten::as_strided is not implemented for {NAME}: its tensors have no strides")
 
     def is_contiguous(self, tensor: torch.Tensor, memory_format: torch.memory_format) -> bool:
-        """Whether the elements lie so."""
+        """Whether the CPU's tensor has its elements in the order of the format."""
         return self._held(tensor).is_contiguous(memory_format=memory_format)
 
     def _put(self, value: torch.Tensor) -> torch.Tensor:
         _check_process()
-        with torch.inference_mode(value.is_inference()):  # a view in inference mode is none of its tensors
+        with torch.inference_mode(value.is_inference()):  # a view of a tensor from before inference mode is not one
             made: torch.Tensor = torch._C._acc.create_empty_tensor(value.shape, value.dtype)
         storage = made.untyped_storage()
         self._kept[storage._cdata] = StorageWeakRef(storage), value
@@ -212,7 +212,7 @@ def _copied_by_elements() -> None:
 
 
 def _without_storage() -> None:
-    """Refuse to send tensors of the device to other processes, and storages to the device: PyTorch would use memory."""
+    """Refuse to send tensors to other processes and storages to the device: PyTorch needs memory with an address."""
     storage_to = torch.UntypedStorage.to
 
     def sent(tensor: torch.Tensor) -> Any:

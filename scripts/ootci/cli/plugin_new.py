@@ -67,7 +67,7 @@ def _in_cpp(name: str, step: int, folder: Path) -> tuple[dict[Path, str], int]:
 
 
 def _removed_headers(texts: Mapping[Path, str], folder: Path, name: str) -> dict[str, list[str]]:
-    """Headers of the plugin that it does not have any more, and the new files that need them."""
+    """Headers of the plugin that it does not have any more, and the new files that include them or call the driver."""
     there = {path.name.removesuffix(".in") for path in folder.rglob("*.h*")}
     found: dict[str, list[str]] = {}
     for path, text in texts.items():

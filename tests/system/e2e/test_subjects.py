@@ -215,7 +215,9 @@ def test_a_device_in_python_computes_and_learns_what_the_cpu_does(device_python:
     subjects.install("python_only", site)
     program = """
 import copy
+import io
 import torch
+from torch.utils.checkpoint import checkpoint
 
 def trained(device):
     torch.manual_seed(0)
@@ -225,7 +227,7 @@ def trained(device):
     model.to(device)
     for _ in range(3):
         optimizer.zero_grad()
-        model(data.to(device)).pow(2).mean().backward()
+        checkpoint(model, data.to(device), use_reentrant=False).pow(2).mean().backward()
         optimizer.step()
     return [value.cpu() for value in copy.deepcopy(model).parameters()]
 
@@ -236,8 +238,16 @@ def seen(device):
     bits = torch.zeros(2, device=device)
     bits.view(torch.int32).fill_(1 << 30)
     compiled = torch.compile(lambda value: value * 2 + 1, backend="aot_eager")(bits)
+    matrix = torch.ones(2, 3, device=device)
+    matrix.t().contiguous().zero_()
+    with torch.inference_mode():
+        turned = matrix.t()
+    file = io.BytesIO()
+    torch.save(matrix, file)
+    file.seek(0)
     values = (x, conjugate, conjugate.conj(), conjugate.imag, torch._neg_view(x.real), bits, compiled)
-    return [value.cpu().tolist() for value in values]
+    values += (matrix, turned, torch.load(file))
+    return [value.to("cpu", non_blocking=True).tolist() for value in values]
 
 for device in ("pythononly", "cpu"):
     print(seen(device))

@@ -208,7 +208,8 @@ _OPERATOR = Need(
     Capability.OPS,
     "Whatever PyTorch computes with this operator ends there.",
     "Register a kernel for the key `PrivateUse1` with `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)` (torch/library.h), or "
-    "with `torch.library` in Python. If the CPU has the operator, a fallback to it serves (ATen/native/CPUFallback.h).",
+    "with `torch.library` in Python. If the CPU has the operator and it makes no view, a fallback to it serves "
+    "(ATen/native/CPUFallback.h).",
 )
 _CALL = Need(
     "every call of an operator",

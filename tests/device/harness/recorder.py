@@ -31,7 +31,16 @@ from harness.outcomes import (
 )
 from harness.python_lines import python_lines
 from harness.reproduce import arguments_of, command, python
-from harness.selection import Described, asked_by, check_count, check_rules, check_unknown_ids, describe, select
+from harness.selection import (
+    Described,
+    asked_by,
+    check_capabilities,
+    check_count,
+    check_rules,
+    check_unknown_ids,
+    describe,
+    select,
+)
 from harness.text import capped, first_line, summary
 
 RAN = "ran"
@@ -105,6 +114,7 @@ class Recorder:
         if selection.unknown_ids:
             self._log.write("unknown_ids", ids=list(selection.unknown_ids))
         check_unknown_ids(selection)
+        check_capabilities(selection, self.options)
         check_count(selection, self.options.min_tests)
         if self.options.ids or self.options.stand_by is None:
             self._log.release()

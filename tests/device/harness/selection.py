@@ -128,6 +128,21 @@ def check_unknown_ids(selection: Selection) -> None:
         )
 
 
+def check_capabilities(selection: Selection, options: Options) -> None:
+    """Refuse to run when no collected test has a requested capability.
+
+    Raises:
+        pytest.UsageError: tests were collected, and the option ``--capability`` leaves none.
+
+    """
+    if options.capabilities and options.ids is None and selection.dropped and not selection.chosen:
+        raise usage_error(
+            f"none of {len(selection.dropped)} test(s) has the capability {' or '.join(options.capabilities)}",
+            "the option --capability",
+            "its tests are in another suite; without a folder, all suites are searched",
+        )
+
+
 def check_count(selection: Selection, minimum: int) -> None:
     """Refuse to call too few tests a run.
 

@@ -349,7 +349,10 @@ def test_capability_selects(suites: SmallSuites) -> None:
 
 def test_no_tests_is_not_green(suites: SmallSuites) -> None:
     suites.write("smoke/test_one.py", PASSES)
-    assert suites.run("--capability", "amp").code == pytest.ExitCode.NO_TESTS_COLLECTED
+    session = suites.run("--capability", "amp")
+    assert session.code == pytest.ExitCode.USAGE_ERROR
+    assert "none of 1 test(s) has the capability amp" in session.err
+    assert "without a folder, all suites are searched" in session.err
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,8 @@ class Night(Record):
     """When the nightly was planned."""
     verdict: VerdictName
     """The verdict of that night."""
+    reason: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    """Why, one sentence; absent where all was as expected."""
     run_id: str | None = None
     """The run that it was derived from; null when nothing was reported."""
     fallback: Annotated[bool, Field(exclude_if=lambda found: not found)] = False

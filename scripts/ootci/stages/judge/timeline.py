@@ -14,7 +14,7 @@ from ootci.history.stored import StoredRun
 from ootci.model.device import BadRange, Device
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
-from ootci.model.verdict import Before, Night, VerdictName
+from ootci.model.verdict import AS_EXPECTED, Before, Night, VerdictName
 
 from .gate import VOUCHING, Told, has_result
 from .night import Judged, Losses, judge_night
@@ -119,6 +119,7 @@ class Timeline:
                 plan_id=plan.id,
                 date=plan.created_at,
                 verdict=self.judged.verdict,
+                reason=None if self.judged.verdict in AS_EXPECTED else self.judged.reason,
                 run_id=run.head.id if run else None,
                 fallback=night.is_fallback,
                 before=earlier,

@@ -253,6 +253,7 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
             plan_id=plan_id(number),
             date=FIRST_NIGHT + timedelta(days=number),
             verdict=LETTERS[letter],
+            reason=None if LETTERS[letter] in AS_EXPECTED else f"what the judge found on night {number}",
             run_id=runs[number].id if number in runs else None,
         )
         for number, letter in enumerate(invented.nights)

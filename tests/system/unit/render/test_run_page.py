@@ -12,7 +12,7 @@ from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
-from ootci.model.verdict import AS_EXPECTED
+from ootci.model.verdict import AS_EXPECTED, BROKEN
 from ootci.stages.render import render
 from ootci.stages.render.pages import runs
 from ootci.stages.render.status import VERDICTS
@@ -171,6 +171,24 @@ def test_an_older_run_shows_its_new_failures_and_names_the_others_and_one_as_exp
             shown.add((night.verdict in AS_EXPECTED, bool(failures)))
     assert {(True, False), (False, True)} <= shown
     assert named
+
+
+def test_the_page_of_a_broken_night_has_its_reason_and_dates_and_the_command(sampled: Sample, site: Path) -> None:
+    broken = 0
+    for verdict in sampled.verdicts.devices:
+        for night in verdict.history[:-1]:
+            if night.run_id is None or night.fallback or night.verdict in AS_EXPECTED:
+                continue
+            main = read(site / "d" / verdict.device / night.plan_id / "index.html").one("main")
+            assert night.reason is not None
+            assert night.reason[1:] in main.text
+            if night.verdict in BROKEN:
+                card = main.find("section", class_="card")[0]
+                assert "First bad" in card.text
+                assert "PyTorch:" in card.text
+                assert f"DEVICE={verdict.device}" in card.find("pre")[0].text
+                broken += 1
+    assert broken
 
 
 def _is_still_failing(row: Element) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ootci.model.cluster import Mark
-from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.record import Record
+from ootci.model.run import Run
 from ootci.model.torch_build import commits_between, full_commit, short_range
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, Verdicts
 
@@ -31,7 +31,20 @@ class CommitRange(Record):
     """Where the commits are listed; null where that is not known."""
 
 
-class NightFailure(Record):
+class Streak(Record):
+    """The broken streak of a device that a night belongs to: when it began, and what had changed."""
+
+    first_bad: Mark
+    """The first night of its broken streak."""
+    last_good: Mark | None
+    """The last night before on which it was as expected; null where none is known."""
+    pytorch: CommitRange | None
+    """What changed of PyTorch between these nights; null where nothing is known to have changed."""
+    plugin: CommitRange | None
+    """What changed of its plugin between these nights; null where nothing is known to have changed."""
+
+
+class NightFailure(Streak):
     """What broke on a nightly."""
 
     is_new: bool
@@ -41,15 +54,7 @@ class NightFailure(Record):
     error: NewError | None
     """The error that most of them had; null where none is known."""
     device: str
-    """The device that the rest is about: the reference device if it had the error."""
-    first_bad: Mark
-    """The first night of its broken streak."""
-    last_good: Mark | None
-    """The last night before on which it was as expected; null where none is known."""
-    pytorch: CommitRange | None
-    """What changed of PyTorch between these nights; null where nothing is known to have changed."""
-    plugin: CommitRange | None
-    """What changed of its plugin between these nights; null where nothing is known to have changed."""
+    """The device that the streak and the commands are about: the reference device if it had the error."""
     commands: tuple[str, ...]
     """What reproduces it, in a checkout of the repository that has its device file, on its machine."""
 
@@ -69,8 +74,8 @@ def night_failures(
     """
     streaks: dict[str, dict[str, tuple[Night, Night | None]]] = {}
     for device in verdicts.devices:
-        for plan_id, first, good in _streaks(device):
-            streaks.setdefault(plan_id, {})[device.device] = first, good
+        for plan_id, ends in streaks_of(device).items():
+            streaks.setdefault(plan_id, {})[device.device] = ends
     chosen: dict[str, tuple[bool, list[str]]] = {}
     for plan_id, found in streaks.items():
         broken = [item.device.name for item in registry if item.device.name in found]
@@ -90,43 +95,56 @@ def night_failures(
         name = min(
             failed or broken, key=lambda name: (devices[name].device.tier is not Tier.REFERENCE, broken.index(name))
         )
-        first, good = streaks[plan_id][name]
         told = reports.get(name, {})
-        bad, last_good = _mark(first.plan_id, first.date, told), _mark(good.plan_id, good.date, told) if good else None
-        builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
-        pytorch, plugin = short_range(*builds), plugin_range(devices[name].device, last_good, bad)
         tests = failed[name].first if failed else ()
         failures[plan_id] = NightFailure(
             is_new=is_new,
             devices=tuple(broken),
             error=error,
             device=name,
-            first_bad=bad,
-            last_good=last_good,
-            pytorch=CommitRange(text=pytorch, address=commits_between(*builds)) if pytorch else None,
-            plugin=CommitRange(text=plugin[0], address=plugin[1]) if plugin else None,
+            **dict(streak(devices[name].device, streaks[plan_id][name], told)),
             commands=commands(devices[name], told.get(plan_id), tests),
         )
     return failures
 
 
-def _streaks(device: DeviceVerdict) -> Iterator[tuple[str, Night, Night | None]]:
-    """Each broken night of a device, with the first night of its streak and the last good night before that."""
+def streak(device: Device, ends: tuple[Night, Night | None], told: Mapping[str, NightReport | Run]) -> Streak:
+    """What is known of a broken streak.
+
+    Args:
+        ends: its first night, and the last good night before that.
+        told: by nightly, what the device reported.
+
+    """
+    first, good = ends
+    bad, last_good = _mark(first, told), _mark(good, told) if good else None
+    builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
+    pytorch, plugin = short_range(*builds), plugin_range(device, last_good, bad)
+    return Streak(
+        first_bad=bad,
+        last_good=last_good,
+        pytorch=CommitRange(text=pytorch, address=commits_between(*builds)) if pytorch else None,
+        plugin=CommitRange(text=plugin[0], address=plugin[1]) if plugin else None,
+    )
+
+
+def streaks_of(device: DeviceVerdict) -> Mapping[str, tuple[Night, Night | None]]:
+    """Of each broken night of a device, the first night of its streak and the last good night before that."""
     good: dict[str, Night | None] = {}
     last = None
     for night in device.history:
         good[night.plan_id] = last
         last = night if night.verdict in AS_EXPECTED and not night.fallback else last
-    return ((night.plan_id, first, good[first.plan_id]) for night, first in broken_streaks(device.history))
+    return {night.plan_id: (first, good[first.plan_id]) for night, first in broken_streaks(device.history)}
 
 
-def _mark(plan_id: str, date: datetime, told: Mapping[str, NightReport]) -> Mark:
+def _mark(night: Night, told: Mapping[str, NightReport | Run]) -> Mark:
     """A night of a device; its versions come from a device run, so they are cut."""
-    torch = told[plan_id].torch if plan_id in told else None
-    plugin = told[plan_id].plugin if plan_id in told else None
+    torch = told[night.plan_id].torch if night.plan_id in told else None
+    plugin = told[night.plan_id].plugin if night.plan_id in told else None
     return Mark(
-        plan_id=plan_id,
-        date=date,
+        plan_id=night.plan_id,
+        date=night.date,
         torch_version=_cut(torch.version if torch else None),
         torch_commit=full_commit(torch.git_version if torch else None),
         plugin_version=_cut(plugin.version if plugin else None),

@@ -24,10 +24,10 @@ from ..changes import FEW, change_groups
 from ..commands import commands
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
 from ..links import LATEST, device_path
-from ..nights import broken_streaks
 from ..page_maker import PageMaker
 from ..publish import File
 from ..run_view import run_view
+from .night_failure import streak, streaks_of
 from .published import API
 from .run_files import by_age, rows_file, run_file, run_path
 
@@ -81,7 +81,7 @@ class RunPages:
         self._shown = shown
         self._rows: dict[str, str] = {}
         self._judged = {night.run_id: night for night in shown.verdict.history}
-        self._streaks = {night.plan_id: first.date for night, first in broken_streaks(shown.verdict.history)}
+        self._streaks = streaks_of(shown.verdict)
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
         self._before = {after.run.id: before for before, after in nights}
         self._after = {before.run.id: after for before, after in nights}
@@ -152,6 +152,8 @@ class RunPages:
         whole = self._shown if night and night.run_id == self._shown.verdict.run_id else None
         failing = [outcome.id for outcome in run.outcomes if outcome.is_failure]
         is_broken = bool(failing) or (night is not None and night.verdict in BROKEN)
+        ends = self._streaks.get(night.plan_id) if night else None
+        told = {plan_id: page.run for plan_id, page in self._counting.items()}
         return {
             "device": self._device,
             "page": page,
@@ -170,7 +172,7 @@ class RunPages:
             "groups": (),
             "withdrawn": None,
             "judged": night,
-            "broken_since": self._streaks.get(night.plan_id) if night else None,
+            "streak": streak(self._device, ends, told) if ends and not (whole and whole.card) else None,
             "whole": whole,
             "again": commands(self._shown.item, run, failing) if is_broken and not (whole and whole.card) else (),
             "before": self._before.get(page.run.id),

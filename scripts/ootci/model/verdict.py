@@ -139,8 +139,7 @@ class ExpectationReview(Record):
     """A declaration that the device lacks something, and whether that is true."""
 
     declared: str
-    """A capability, by its id; or an operator, a class or a method of PyTorch's tests, with the key of the suite
-    `upstream` before it, such as `exclusions: TestFFT.test_fft`."""
+    """The id of a capability; or a name after its key of the suite `upstream`, as `exclusions: TestFFT.test_fft`."""
     reason: str | None = None
     """Why the device does not have it, as declared; null where the device file gives no reason."""
     state: ExpectationState
@@ -176,8 +175,7 @@ class Night(Record):
     run_id: str | None = None
     """The run that it was derived from; null when nothing was reported."""
     fallback: Annotated[bool, Field(exclude_if=lambda found: not found)] = False
-    """Whether another torch replaced the requested one, so that the night is evidence of nothing; absent where none
-    did."""
+    """Whether another torch replaced the requested one, so that the night is no evidence; absent where none did."""
     before: Annotated[Before | None, Field(exclude_if=lambda before: before is None)] = None
     """What it was before a late report; absent where the report came in time, or never."""
 

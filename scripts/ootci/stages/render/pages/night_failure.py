@@ -31,7 +31,7 @@ class CommitRange(Record):
     """Where the commits are listed; null where that is not known."""
 
 
-class Streak(Record):
+class BrokenStreak(Record):
     """The broken streak of a device that a night belongs to: when it began, and what had changed."""
 
     first_bad: Mark
@@ -44,7 +44,7 @@ class Streak(Record):
     """What changed of its plugin between these nights; null where nothing is known to have changed."""
 
 
-class NightFailure(Streak):
+class NightFailure(BrokenStreak):
     """What broke on a nightly."""
 
     is_new: bool
@@ -108,7 +108,7 @@ def night_failures(
     return failures
 
 
-def streak(device: Device, ends: tuple[Night, Night | None], told: Mapping[str, NightReport | Run]) -> Streak:
+def streak(device: Device, ends: tuple[Night, Night | None], told: Mapping[str, NightReport | Run]) -> BrokenStreak:
     """What is known of a broken streak.
 
     Args:
@@ -120,7 +120,7 @@ def streak(device: Device, ends: tuple[Night, Night | None], told: Mapping[str, 
     bad, last_good = _mark(first, told), _mark(good, told) if good else None
     builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
     pytorch, plugin = short_range(*builds), plugin_range(device, last_good, bad)
-    return Streak(
+    return BrokenStreak(
         first_bad=bad,
         last_good=last_good,
         pytorch=CommitRange(text=pytorch, address=commits_between(*builds)) if pytorch else None,

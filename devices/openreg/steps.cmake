@@ -36,7 +36,7 @@ openreg_step("The smallest plugin that passes the suite smoke"
     csrc/ops/Layouts.cpp
     csrc/ops/Results.cpp
     csrc/ops/ArgumentDevices.cpp
-    csrc/ops/HostRandom.cpp
+    csrc/ops/Dropout.cpp
     csrc/ops/OperatorCounts.cpp
     csrc/ops/Fallback.cpp
     torch_openreg/__init__.py

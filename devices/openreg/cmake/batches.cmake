@@ -9,8 +9,8 @@ set(BATCH_python Autocast CompiledKernels Generator Module SharedStorage ops/Ope
 set(BATCH_kernels ops/Activation ops/Attention ops/Comparison ops/Convolution ops/MatrixProduct
     ops/Pointwise ops/RecurrentCells ops/Reduction)
 set(BATCH_device ActivityProfiler BackendMeta DeviceAllocator DeviceGuard Hooks Runtime Storage Streams
-    ops/ArgumentDevices ops/Claim ops/Copy ops/DeviceCheck ops/Factories ops/Fallback ops/Fill
-    ops/HostRandom ops/HostViews ops/Launch ops/Layouts ops/Lists ops/Nested ops/Quantized
+    ops/ArgumentDevices ops/Claim ops/Copy ops/DeviceCheck ops/Dropout ops/Factories ops/Fallback ops/Fill
+    ops/HostViews ops/Launch ops/Layouts ops/Lists ops/Nested ops/Quantized
     ops/RecordStream ops/Results ops/SetAndResize ops/ShallowCopy ops/Sparse ops/Views)
 
 # Sets `variable` to what is to be compiled for `sources`, such as csrc/Hooks.cpp.

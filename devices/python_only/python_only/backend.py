@@ -11,6 +11,8 @@ the memory of your device.
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
+from copy import deepcopy as deepcopy_of
 from functools import cache, partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -21,6 +23,8 @@ from torch.multiprocessing.reductions import StorageWeakRef, reduce_tensor
 from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from python_only.recurrent import CELLS
+
 NAME = "pythononly"
 GRADIENTS = True
 """Whether the device supports backward(); without it, it is for inference only."""
@@ -28,8 +32,6 @@ FORKS = True
 """Whether a forked process may use the device. Most drivers do not support this: they have threads and connections."""
 COMPOSITE = torch._C.DispatchKeySet(torch._C.DispatchKey.CompositeExplicitAutograd)
 """Where PyTorch has kernels that are made of other operators."""
-PROCESS = os.getpid()
-"""The process that imported this module; those that it forks have others."""
 DIRECT = (
     "_conj",
     "_neg_view",
@@ -44,11 +46,17 @@ DIRECT = (
     "squeeze",
     "squeeze.dim",
     "squeeze.dims",
+    "squeeze_",
+    "squeeze_.dim",
+    "squeeze_.dims",
     "t",
+    "t_",
     "transpose.int",
+    "transpose_",
     "unbind.int",
     "unfold",
     "unsqueeze",
+    "unsqueeze_",
     "view.dtype",
 )
 """Operators that PyTorch would otherwise compute with `as_strided`, which needs strides, and those that mark a tensor
@@ -63,6 +71,7 @@ def _convolution_backward(grad: torch.Tensor, value: torch.Tensor, weight: torch
 INSTEAD = {
     "convolution_overrideable": torch.ops.aten.convolution.default,
     "convolution_backward_overrideable": _convolution_backward,
+    **CELLS,
 }
 """What the CPU computes for operators that PyTorch has for new devices only."""
 
@@ -73,9 +82,13 @@ class Module:
     is_available = staticmethod(lambda: True)
     device_count = staticmethod(lambda: 1)
     current_device = staticmethod(lambda: 0)
+    manual_seed_all = staticmethod(lambda seed: None)
+    """The device draws from the CPU's generator, which `torch.manual_seed` seeds as well."""
     get_amp_supported_dtype = staticmethod(list)
     """Without a lower precision, autocast stays off. Activation checkpoints ask for it, too."""
-    _is_in_bad_fork = staticmethod(lambda: not FORKS and os.getpid() != PROCESS)
+    process: int | None = None
+    """The process that used the device first; those that it forks have others."""
+    _is_in_bad_fork = staticmethod(lambda: not FORKS and Module.process not in (None, os.getpid()))
 
 
 class Hooks(torch._C._acc.PrivateUse1Hooks):
@@ -101,6 +114,7 @@ class Hooks(torch._C._acc.PrivateUse1Hooks):
 def _check_process() -> None:
     if Module._is_in_bad_fork():
         raise RuntimeError(f"{NAME} cannot be used in a forked process; start it with the method `spawn`")
+    Module.process = os.getpid()
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:
@@ -155,6 +169,10 @@ class Kernels:
         """Whether the CPU's tensor has its elements in the order of the format."""
         return self._held(tensor).is_contiguous(memory_format=memory_format)
 
+    def check_view(self, tensor: torch.Tensor, *size: Any) -> None:
+        """Raise the CPU's error where it has no such view."""
+        self._held(tensor).view(*size)
+
     def _put(self, value: torch.Tensor) -> torch.Tensor:
         _check_process()
         with torch.inference_mode(value.is_inference()):  # a view of a tensor from before inference mode is not one
@@ -189,31 +207,49 @@ class Kernels:
 def _copied_by_elements() -> None:
     """Copy and save tensors of the device by their elements: PyTorch would take their memory.
 
-    Tensors that share memory do not share it after they were saved. PyTorch's file format from before version 1.6 loses
-    the elements, since it makes tensors before it reads them.
+    Tensors that share memory do not share it afterwards. PyTorch's file format from before version 1.6 is refused: it
+    makes tensors before it reads their elements.
     """
-    deepcopy, reduce_ex = torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__
+    deepcopy, reduce_ex, save = torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__, torch.serialization._legacy_save
+    old_format = ContextVar("old_format", default=False)
 
     def copied(self: torch.Tensor, memo: Any) -> Any:
         if type(self) is not torch.Tensor or self.device.type != NAME or not self.is_leaf:
             return deepcopy(self, memo)
         if id(self) not in memo:
             made = memo[id(self)] = self.detach().clone().requires_grad_(self.requires_grad)
+            made.__dict__ = deepcopy_of(self.__dict__, memo)
             if self.grad is not None:
                 made.grad = copied(self.grad, memo)
         return memo[id(self)]
 
     def reduced(self: torch.Tensor, protocol: Any) -> Any:
-        if type(self) is torch.Tensor and self.device.type == NAME:
-            return _rebuild_device_tensor_from_cpu_tensor, (self.detach().cpu(), self.dtype, NAME, self.requires_grad)
-        return reduce_ex(self, protocol)
+        if type(self) is not torch.Tensor or self.device.type != NAME:
+            return reduce_ex(self, protocol)
+        if old_format.get():
+            raise NotImplementedError(f"tensors of {NAME} cannot be saved in the file format from before PyTorch 1.6")
+        function, words = (
+            _rebuild_device_tensor_from_cpu_tensor,
+            (self.detach().cpu(), self.dtype, NAME, self.requires_grad),
+        )
+        if self.__dict__:
+            return torch._tensor._rebuild_from_type_v2, (function, torch.Tensor, words, self.__dict__)
+        return function, words
+
+    def save_in_old_format(*args: Any, **kwargs: Any) -> None:
+        token = old_format.set(True)
+        try:
+            save(*args, **kwargs)
+        finally:
+            old_format.reset(token)
 
     torch.Tensor.__deepcopy__, torch.Tensor.__reduce_ex__ = copied, reduced
+    torch.serialization._legacy_save = save_in_old_format
 
 
 def _without_storage() -> None:
-    """Refuse to send tensors to other processes and storages to the device: PyTorch needs memory with an address."""
-    storage_to = torch.UntypedStorage.to
+    """Refuse to send tensors to other processes, and storages of the device: PyTorch needs memory with an address."""
+    storage_to, new_shared = torch.UntypedStorage.to, torch.UntypedStorage._new_shared.__func__
 
     def sent(tensor: torch.Tensor) -> Any:
         if tensor.device.type == NAME:
@@ -225,21 +261,43 @@ def _without_storage() -> None:
             raise NotImplementedError(f"{NAME} has no memory for a storage; load the tensor to the CPU, and move it")
         return storage_to(self, device=device, non_blocking=non_blocking)
 
-    torch.UntypedStorage.to = moved
+    def made_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
+        if torch.device(device).type == NAME:
+            raise NotImplementedError(f"{NAME} has no memory that processes could share; let workers make CPU tensors")
+        return new_shared(cls, size, device=device)
+
+    def refused(name: str) -> Any:
+        method = getattr(torch.UntypedStorage, name)
+
+        def call(self: torch.UntypedStorage, *args: Any, **kwargs: Any) -> Any:
+            if self.device.type == NAME:
+                raise NotImplementedError(f"a storage of {NAME} has no elements; use the tensor")
+            return method(self, *args, **kwargs)
+
+        return call
+
+    torch.UntypedStorage.to, torch.UntypedStorage._new_shared = moved, classmethod(made_shared)
+    for name in ("clone", "copy_", "cpu", "fill_", "resize_", "share_memory_", "tolist"):
+        setattr(torch.UntypedStorage, name, refused(name))
     for kind in (torch.Tensor, torch.nn.Parameter):
         ForkingPickler.register(kind, sent)
 
 
 def _without_strides(kernels: Kernels) -> None:
-    """Let contiguous() copy where it has to: PyTorch, which knows no strides, always gives the tensor itself."""
-    contiguous = torch.Tensor.contiguous
+    """Let contiguous() copy and view() raise where they have to: PyTorch, which knows no strides, does neither."""
+    contiguous, view = torch.Tensor.contiguous, torch.Tensor.view
 
     def in_order(self: torch.Tensor, memory_format: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
         if type(self) is torch.Tensor and self.device.type == NAME and not kernels.is_contiguous(self, memory_format):
             return self.clone(memory_format=memory_format)
         return contiguous(self, memory_format=memory_format)
 
-    torch.Tensor.contiguous = in_order
+    def viewed(self: torch.Tensor, *size: Any, **named: Any) -> torch.Tensor:
+        if self.device.type == NAME and type(self) in (torch.Tensor, torch.nn.Parameter) and not named:
+            kernels.check_view(self, *size)
+        return view(self, *size, **named)
+
+    torch.Tensor.contiguous, torch.Tensor.view = in_order, viewed
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import pytest
@@ -73,6 +74,23 @@ def test_cpu_generator_is_left_alone(device: torch.device, name: str) -> None:
     else:
         DEFAULT_DRAWS[name](device)
     assert torch.equal(torch.get_rng_state(), before)
+    if name == "dropout":
+        _check_other_thread(device)
+
+
+def _check_other_thread(device: torch.device) -> None:
+    """The numbers that the cpu draws while another thread draws on the device are those of the cpu's seed."""
+    ones = torch.ones(500_000, device=device)
+    torch.manual_seed(5)
+    with ThreadPoolExecutor(1) as pool:
+        drawn = pool.submit(lambda: [torch.nn.functional.dropout(ones) for _ in range(10)])
+        numbers = [torch.rand(1)]
+        while not drawn.done():
+            numbers.append(torch.rand(1))
+    drawn.result()
+    torch.manual_seed(5)
+    expected = torch.cat([torch.rand(1) for _ in numbers])
+    assert torch.equal(torch.cat(numbers), expected), "another thread drew on the device"
 
 
 @pytest.mark.parametrize("name", DEFAULT_DRAWS)

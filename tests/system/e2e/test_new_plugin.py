@@ -31,6 +31,33 @@ def test_a_new_plugin_is_ok_on_smoke(
             assert f"the device does not have: {lacking}<" in page
 
 
+ONE_MEMORY_AND_A_FORK = """
+import os, threading, torch
+from torch.utils.dlpack import from_dlpack, to_dlpack
+
+here = torch.zeros(4, device="mydevice")
+torch._foreach_add_([here, from_dlpack(to_dlpack(here[1:3]))], 1)
+assert here.tolist() == [1, 2, 2, 1], here
+
+much = torch.ones(200_000, device="mydevice")
+done = threading.Event()
+threading.Thread(target=lambda: [much.add_(1) for _ in iter(done.is_set, True)]).start()
+for _ in range(5):
+    child = os.fork()
+    if not child:
+        for call in (much.cpu, torch.accelerator.memory_allocated):
+            try:
+                call()
+            except RuntimeError:
+                continue
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+done.set()
+"""
+"""Storages of one memory in one operator, and a fork while another thread computes."""
+
+
 @pytest.mark.deep
 @pytest.mark.long
 @pytest.mark.parametrize("step", [1, 4])
@@ -53,6 +80,9 @@ def test_a_plugin_whose_memory_the_host_cannot_address_is_ok_on_smoke(
     ran = run_command([*map(str, command), "-q", "-p", "no:cacheprovider"], root / "tests" / "device", timeout=900)
     assert ran.code == 0, ran.out
     assert " passed" in ran.out
+    by_hand = (command[0], "-c", ONE_MEMORY_AND_A_FORK)
+    ran = run_command([*map(str, by_hand)], tmp_path, timeout=300)
+    assert ran.code == 0, ran.out + ran.err
 
 
 def _is_ok(ootci: Tool, device_python: Path, tmp_path: Path) -> str:

@@ -15,7 +15,6 @@
 #include "../Storage.h"
 #include "ArgumentDevices.h"
 #include "Fallback.h"
-#include "HostRandom.h"
 #include "HostViews.h"
 #include "Launch.h"
 #include "Layouts.h"
@@ -54,7 +53,6 @@ class Call {
     }
     const std::string& name = op_.operator_name().name;
     launch_inline(name.c_str(), device_.index(), views_, [&] {
-      const HostRandom random(op_, device_.index());
       if (plain_) {
         op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
       } else {

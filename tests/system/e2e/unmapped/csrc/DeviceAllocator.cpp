@@ -29,7 +29,7 @@ struct Allocator final : c10::DeviceAllocator {
 
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
     existing(device);
-    const card_memory usage = card_usage();
+    const card_memory usage = used();
     c10::CachingDeviceAllocator::DeviceStats result;
     result.allocated_bytes[0].current = static_cast<int64_t>(usage.used);
     result.allocated_bytes[0].peak = static_cast<int64_t>(usage.peak);
@@ -37,11 +37,18 @@ struct Allocator final : c10::DeviceAllocator {
     return result;
   }
   void resetAccumulatedStats(c10::DeviceIndex) override {}
-  void resetPeakStats(c10::DeviceIndex) override { card_reset_peak(); }
+  void resetPeakStats(c10::DeviceIndex) override { check(card_reset_peak()); }
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
     existing(device);
-    const card_memory usage = card_usage();
+    const card_memory usage = used();
     return {usage.total - usage.used, usage.total};
+  }
+
+ private:
+  static card_memory used() {
+    card_memory usage;
+    check(card_usage(&usage));
+    return usage;
   }
 };
 

@@ -103,16 +103,21 @@ card_status card_move(uint64_t to, uint64_t from, size_t bytes) {
 }
 
 int card_owns(uint64_t address) {
+  if (card_forked()) return 0;
   const std::lock_guard<std::mutex> lock(card().mutex);
   return find(card(), address, 1) != nullptr;
 }
 
-card_memory card_usage() {
+card_status card_usage(card_memory* usage) {
+  if (card_forked()) return CARD_FORKED;
   const std::lock_guard<std::mutex> lock(card().mutex);
-  return card().memory;
+  *usage = card().memory;
+  return CARD_OK;
 }
 
-void card_reset_peak() {
+card_status card_reset_peak() {
+  if (card_forked()) return CARD_FORKED;
   const std::lock_guard<std::mutex> lock(card().mutex);
   card().memory.peak = card().memory.used;
+  return CARD_OK;
 }

@@ -4,9 +4,11 @@
 #include <Python.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace mydevice {
@@ -18,6 +20,8 @@ namespace {
 class Turn {
  public:
   Turn() {
+    // A thread that the fork left behind may have held the mutex.
+    if (card_forked() != 0) check(CARD_FORKED);
     const bool holds = Py_IsInitialized() != 0 && PyGILState_Check() != 0;
     PyThreadState* const state = holds ? PyEval_SaveThread() : nullptr;
     mutex().lock();
@@ -34,18 +38,48 @@ class Turn {
   }
 };
 
+// Storages that lie in the same memory, such as those of a DLPack exchange.
+struct Span {
+  char* begin;
+  char* end;
+  bool written;
+  c10::DataPtr copy;
+
+  size_t bytes() const { return static_cast<size_t>(end - begin); }
+};
+
+std::vector<Span> spans_of(const HostViews::Buffers& blocks) {
+  std::vector<Span> spans;
+  for (const Buffer& block : blocks) {
+    char* const first = static_cast<char*>(block.ptr);
+    Span whole{first, first + block.bytes, block.writes != 0, {}};
+    for (auto other = spans.begin(); other != spans.end();) {
+      if (other->end <= whole.begin || whole.end <= other->begin) {
+        ++other;
+        continue;
+      }
+      whole = {std::min(whole.begin, other->begin), std::max(whole.end, other->end), whole.written || other->written, {}};
+      other = spans.erase(other);
+    }
+    spans.push_back(std::move(whole));
+  }
+  return spans;
+}
+
 }  // namespace
 
 // Runs the body on copies of the device's memory, in host memory.
 void launch_inline(const char*, c10::DeviceIndex device, const HostViews& views, c10::function_ref<void()> body) {
   const Turn turn;
-  const HostViews::Buffers blocks = views.buffers();
-  HostViews::Buffers copies = blocks;
-  std::vector<c10::DataPtr> memory;
-  for (Buffer& copy : copies) {
-    memory.push_back(c10::GetCPUAllocator()->allocate(copy.bytes));
-    copy_now(memory.back().get(), copy.ptr, copy.bytes, device);
-    copy.ptr = memory.back().get();
+  HostViews::Buffers copies = views.buffers();
+  std::vector<Span> spans = spans_of(copies);
+  for (Span& span : spans) {
+    span.copy = c10::GetCPUAllocator()->allocate(span.bytes());
+    copy_now(span.copy.get(), span.begin, span.bytes(), device);
+    for (Buffer& block : copies) {
+      char* const first = static_cast<char*>(block.ptr);
+      if (span.begin <= first && first < span.end) block.ptr = static_cast<char*>(span.copy.get()) + (first - span.begin);
+    }
   }
   views.bind_all(copies.data());
   std::exception_ptr failure;
@@ -55,8 +89,8 @@ void launch_inline(const char*, c10::DeviceIndex device, const HostViews& views,
     failure = std::current_exception();
   }
   views.unbind_all(copies.data());
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i].writes != 0) copy_now(blocks[i].ptr, copies[i].ptr, blocks[i].bytes, device);
+  for (const Span& span : spans) {
+    if (span.written) copy_now(span.begin, span.copy.get(), span.bytes(), device);
   }
   if (failure) std::rethrow_exception(failure);
 }

@@ -31,8 +31,8 @@ CARD_API card_status card_fetch(void* to, uint64_t from, size_t bytes);
 /* Within the card. */
 CARD_API card_status card_move(uint64_t to, uint64_t from, size_t bytes);
 CARD_API int card_owns(uint64_t address);
-CARD_API card_memory card_usage(void);
-CARD_API void card_reset_peak(void);
+CARD_API card_status card_usage(card_memory* usage);
+CARD_API card_status card_reset_peak(void);
 
 #ifdef __cplusplus
 }

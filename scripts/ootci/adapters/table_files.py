@@ -1,6 +1,6 @@
-"""Writing tables for other tools: one SQLite file, or a Parquet file for each table.
+"""Writing tables for other tools, to an SQLite file.
 
-Rows are written in batches, so that memory does not grow with their number. A file is replaced as a whole.
+Rows are written in batches, so that memory does not grow with their number. The file is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -9,19 +9,18 @@ import contextlib
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ootci.errors import HostFailure, ToolMissing
+from ootci.errors import HostFailure
 
 BATCH = 20_000
 """The most rows of a table in memory at once."""
-_SQLITE = {"text": "TEXT", "integer": "INTEGER", "real": "REAL", "time": "TEXT"}
 
 Columns = Iterable[tuple[str, str]]
-"""Names and kinds: ``text``, ``integer``, ``real`` or ``time``."""
+"""Names and SQLite types."""
 Rows = Iterable[tuple[str, tuple[Any, ...]]]
 """Rows, each with the name of its table."""
 
@@ -30,7 +29,7 @@ def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[
     """Write one SQLite file, times as text in UTC, and say how many rows each table has."""
     with (
         _replacing(path) as temporary,
-        _reporting_space(path, [temporary]),
+        _reporting_space(path, temporary),
         contextlib.closing(sqlite3.connect(temporary)) as connection,
     ):
         # On failure the whole file is discarded, so no journal is needed.
@@ -38,9 +37,9 @@ def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[
         connection.execute("PRAGMA synchronous = OFF")
         inserts = {}
         for name, columns in tables.items():
-            kinds = [(column, _SQLITE[kind]) for column, kind in columns]
-            connection.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in kinds)})")
-            inserts[name] = f"INSERT INTO {name} VALUES ({', '.join('?' * len(kinds))})"  # noqa: S608 - names of ours
+            typed = [f"{column} {kind}" for column, kind in columns]
+            connection.execute(f"CREATE TABLE {name} ({', '.join(typed)})")
+            inserts[name] = f"INSERT INTO {name} VALUES ({', '.join('?' * len(typed))})"  # noqa: S608 - names of ours
 
         def insert(name: str, batch: list[tuple[Any, ...]]) -> None:
             connection.executemany(inserts[name], [tuple(map(_sqlite_value, row)) for row in batch])
@@ -48,47 +47,6 @@ def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[
         counts = _in_batches(tables, rows, insert)
         connection.commit()
     return counts
-
-
-def write_parquet(folder: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[str, int]:
-    """Write ``<table>.parquet`` for each table into a folder, and say how many rows each has.
-
-    Raises:
-        ToolMissing: pyarrow is not installed.
-
-    """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ToolMissing(
-            "pyarrow, which writes Parquet, is not installed",
-            where="import pyarrow",
-            fix="pip install 'ootci[parquet]', or export to a file that ends in .sqlite",
-        ) from error
-    kinds = {
-        "text": pyarrow.string(),
-        "integer": pyarrow.int64(),
-        "real": pyarrow.float64(),
-        "time": pyarrow.timestamp("ms", "UTC"),
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.ExitStack() as opened:
-        schemas, writers = {}, {}
-        files = {name: opened.enter_context(_replacing(folder / f"{name}.parquet")) for name in tables}
-        opened.enter_context(_reporting_space(folder, list(files.values())))
-        for name, columns in tables.items():
-            schemas[name] = pyarrow.schema([(column, kinds[kind]) for column, kind in columns])
-            writers[name] = opened.enter_context(parquet.ParquetWriter(files[name], schemas[name], compression="zstd"))
-
-        def write(name: str, batch: list[tuple[Any, ...]]) -> None:
-            arrays = [
-                pyarrow.array(column, field.type)
-                for column, field in zip(zip(*batch, strict=True), schemas[name], strict=True)
-            ]
-            writers[name].write_batch(pyarrow.record_batch(arrays, schema=schemas[name]))
-
-        return _in_batches(tables, rows, write)
 
 
 def _in_batches(
@@ -121,7 +79,7 @@ def _replacing(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _reporting_space(target: Path, files: Sequence[Path]) -> Iterator[None]:
+def _reporting_space(target: Path, temporary: Path) -> Iterator[None]:
     """Report a failure to write with the size of the tables so far and the free space.
 
     Raises:
@@ -131,7 +89,7 @@ def _reporting_space(target: Path, files: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        written = sum(path.stat().st_size for path in files if path.exists())
+        written = temporary.stat().st_size if temporary.exists() else 0
         free = shutil.disk_usage(target.parent).free
         raise HostFailure(
             f"the tables cannot be written: {error}; they need more than {written:,} bytes, and {free:,} are free",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ootci.adapters.table_files import write_parquet, write_sqlite
+from ootci.adapters.table_files import write_sqlite
 from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import note, one_line, shortened, show, table
 from ootci.flows.context import Folders
@@ -22,7 +22,6 @@ from ootci.model.torch_build import TorchBuild
 
 HEADINGS = ("nights", "runs", "outcome", "torch", "plugin", "message")
 MESSAGE = 100
-SQLITE = (".sqlite", ".sqlite3", ".db")
 
 
 @click.command(short_help="Show a test's outcomes over time.")
@@ -122,8 +121,8 @@ def _plugin(entry: LifeEntry) -> str:
     return entry.plugin_version if commit is None else f"{entry.plugin_version} ({commit[:10]})"
 
 
-@click.command(short_help="Export tables to SQLite or Parquet.")
-@click.argument("target", type=click.Path(path_type=Path))
+@click.command(short_help="Export tables to SQLite.")
+@click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--device", "names", multiple=True, metavar="DEVICE", help="Only this device; repeatable.")
 @click.option(
     "--since",
@@ -142,19 +141,18 @@ def export(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Export the history as tables: nightlies, runs, stages, outcomes.
+    """Export the history to an SQLite file TARGET: tables of nightlies, runs, stages and outcomes.
 
-    TARGET is an SQLite file if it ends in .sqlite, .sqlite3 or .db, else a folder for one Parquet file per table (needs
-    `ootci[parquet]`). By default, outcomes leave out tests that passed, were skipped or are unsupported; the table of
-    runs has their counts.
+    By default, outcomes leave out tests that passed, were skipped or are unsupported; the table of runs has their
+    counts.
 
     \b
     ootci history export history.sqlite
-    ootci history export tables --since 2026-10-01 --all-outcomes
+    ootci history export history.sqlite --since 2026-10-01 --all-outcomes
     """
     history = HistoryReader(folders.history)
     start = since.replace(tzinfo=timezone.utc) if since else None
     rows = exported(history, devices=tuple(map(name_of, names)), since=start, everything=everything)
-    counts = (write_sqlite if target.suffix in SQLITE else write_parquet)(target, TABLES, rows)
+    counts = write_sqlite(target, TABLES, rows)
     text = f"{target}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     show({"target": str(target), **counts}, output_format, one_line(text))

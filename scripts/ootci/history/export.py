@@ -15,27 +15,27 @@ from .reader import HistoryReader
 from .states import outcome_of, way_of
 from .stored import StoredRun
 
-_T, _I, _R, _TIME = "text", "integer", "real", "time"
+_T, _I, _R = "TEXT", "INTEGER", "REAL"
 _KEY = (("device", _T), ("nightly", _T), ("attempt", _I))
 _COUNTS = (*(outcome.value for outcome in OutcomeName), "flaky")
 
 TABLES: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "nightlies": (("nightly", _T), ("planned_at", _TIME), ("event", _T), ("url", _T)),
+    "nightlies": (("nightly", _T), ("planned_at", _T), ("event", _T), ("url", _T)),
     "runs": (
         *_KEY,
-        *(("run_id", _T), ("started_at", _TIME), ("finished_at", _TIME), ("seconds", _R), ("queue_seconds", _R)),
+        *(("run_id", _T), ("started_at", _T), ("finished_at", _T), ("seconds", _R), ("queue_seconds", _R)),
         *(("torch_wanted", _T), ("torch_channel", _T), ("torch_version", _T), ("torch_commit", _T)),
         *(("plugin_version", _T), ("plugin_commit", _T), ("python", _T), ("os", _T), ("machine", _T), ("runner", _T)),
         *(("stage_reached", _T), *((name, _I) for name in _COUNTS), ("url", _T)),
     ),
-    "stages": (*_KEY, ("stage", _T), ("status", _T), ("started_at", _TIME), ("seconds", _R), ("reason", _T)),
+    "stages": (*_KEY, ("stage", _T), ("status", _T), ("started_at", _T), ("seconds", _R), ("reason", _T)),
     "outcomes": (
         *_KEY,
         *(("test", _T), ("suite", _T), ("capability", _T), ("outcome", _T), ("ran", _T), ("later", _T)),
         *(("signature", _T), ("signature_text", _T), ("seconds", _R), ("message", _T)),
     ),
 }
-"""Tables and their columns, with the kind of each; any column may be empty in a row. `later` names the outcomes of
+"""Tables, their columns and their types in SQLite; any column may be empty in a row. `later` names the outcomes of
 later attempts in the same run, `seconds` and `message` are there while the run's details are kept."""
 
 REMARKABLE = frozenset(OutcomeName) - {OutcomeName.PASSED, OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED}

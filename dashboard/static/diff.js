@@ -75,12 +75,6 @@ function runsOf(device) {
   return lists.get(device);
 }
 
-async function fileOf({ device, run }) {
-  const paths = [run.path, `${encodeURIComponent(device)}/rows.json`];
-  const [file, { rows }] = await Promise.all(paths.map((path) => get(`runs/${path}`)));
-  return withRows(file, rows);
-}
-
 const nameOf = (device, run) => `${device}@${run.plan_id}${run.counts ? "" : `.${run.attempt}`}`;
 
 /** The run of a name, as `ootci diff` takes it: DEVICE@latest, @previous, @NIGHTLY or @NIGHTLY.ATTEMPT. */
@@ -169,7 +163,7 @@ async function compare() {
     const a = nameA ? await find(nameA) : before(b);
     if (mine !== turn) return;
     show("a", a);
-    const runs = await Promise.all([a, b].map(fileOf));
+    const runs = await Promise.all([a, b].map(({ run }) => get(`runs/${run.path}`)));
     const numbers = tablesOf(runs);
     const files = await Promise.all(numbers.map((number) => get(`tests/${number}.json`)));
     if (mine !== turn) return;

@@ -1,43 +1,32 @@
-// How run B differs from run A, from their files in the API. `rules` is the page's: the table of changes by outcome, and
-// the names of changes and outcomes that count. scripts/ootci/model/difference.py makes it; no outcome is judged here.
+// How run B differs from run A, from their files in the API. `rules` is the page's: the table of changes by outcome, the
+// letters of outcomes, and the names of changes and outcomes that count. scripts/ootci/model/difference.py makes it; no outcome is judged here.
 "use strict";
 
-/** The rows that a text names: `3 2+4` are the rows 3 and 5 to 9. */
-function* rowsOf(text) {
-  let row = 0;
-  for (const part of text.split(" ").filter(Boolean)) {
-    const [gap, more] = part.split("+").map(Number);
-    row += gap;
-    yield row;
-    for (let left = more || 0; left > 0; left -= 1) yield (row += 1);
-  }
-}
-
-/** A run's file with its rows in place of their names. */
-function withRows(run, rows) {
-  return { ...run, outcomes: run.outcomes.map((entry) => ({ ...entry, rows: rows[entry.rows] })) };
-}
-
-/** What came of each row; a row that is named again has the later outcome. */
-function outcomesOf(run) {
+/** The letter of each row that is in a run: `p3.f` are the rows 0 to 2 and 4. */
+function lettersOf(run) {
   const found = new Map();
-  for (const { outcome, rows } of run.outcomes) for (const row of rowsOf(rows)) found.set(row, outcome);
+  let row = 0;
+  for (const [, letter, count] of run.outcomes.matchAll(/(\D)(\d*)/g)) {
+    const end = row + Number(count || 1);
+    for (; row < end; row += 1) if (letter !== ".") found.set(row, letter);
+  }
   return found;
 }
 
 /** The files of tests that runs need, by number. */
 function tablesOf(runs) {
   const needed = new Set();
-  for (const run of runs) for (const row of outcomesOf(run).keys()) needed.add(Math.floor(row / run.tests_each));
+  for (const run of runs) for (const row of lettersOf(run).keys()) needed.add(Math.floor(row / run.tests_each));
   return [...needed];
 }
 
 /** The tests of a run by id. */
-function testsOf(run, tables) {
-  const flaky = new Set(rowsOf(run.flaky));
-  const known = new Set(rowsOf(run.known));
+function testsOf(run, tables, letters) {
+  const flaky = new Set(run.flaky);
+  const known = new Set(run.known);
   const found = new Map();
-  for (const [row, outcome] of outcomesOf(run)) {
+  for (const [row, letter] of lettersOf(run)) {
+    const outcome = letters[letter];
     const { id, suite } = tables.get(Math.floor(row / run.tests_each)).tests[row % run.tests_each];
     found.set(id, { id, suite, outcome, shown: flaky.has(row) ? "flaky" : outcome, known: known.has(row) });
   }
@@ -76,7 +65,7 @@ function commitsBetween(a, b) {
 
 /** How B differs from A; `tables` are the files of tests by number. */
 function differenceOf(a, b, tables, rules) {
-  const [old, now] = [testsOf(a, tables), testsOf(b, tables)];
+  const [old, now] = [a, b].map((run) => testsOf(run, tables, rules.letters));
   const required = new Set([...a.suites, ...b.suites].filter((suite) => suite.required).map((suite) => suite.suite));
   const executed = (test) => rules.executed.includes(test.outcome);
   const tests = [];

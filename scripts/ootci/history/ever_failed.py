@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .states import OUTCOME_LETTERS, by_outcome, number_of, rows_in
+from .states import ABSENT_LETTER, OUTCOME_LETTERS, by_outcome, number_of, rows_in
 from .stored import StoredRun
 from .tables import TestTable
 
@@ -22,7 +22,7 @@ NIGHTS = 30
 
 
 PASSED, FAILED, FLAKY = "p", "f", "a"
-ABSENT = "."
+ABSENT = ABSENT_LETTER
 """The test was not in the run, or the device was not expected."""
 SILENT = "_"
 """The device was expected and reported nothing."""

@@ -25,6 +25,8 @@ OUTCOME_LETTERS = {
 }
 WAY_LETTERS = {None: "-", Way.NATIVE: "n", Way.FALLBACK: "f"}
 """The letters in files of runs for the outcome of a test, and for how its work was done."""
+ABSENT_LETTER = "."
+"""The letter for a test that is not in the run, where the tests of several runs are listed together."""
 
 _WAY = 16
 """A state is the number of its outcome, and so many times the number of its way."""
@@ -34,10 +36,9 @@ _BY_PARTS = {(outcome, way): _OUTCOMES[outcome] + _WAYS[way] for way in WAY_LETT
 _BY_STATE = {state: parts for parts, state in _BY_PARTS.items()}
 _OUTCOMES_TO_STATES = bytes.maketrans("".join(OUTCOME_LETTERS.values()).encode(), bytes(_OUTCOMES.values()))
 _WAYS_TO_STATES = bytes.maketrans("".join(WAY_LETTERS.values()).encode(), bytes(_WAYS.values()))
-
-
 _STATES_TO_OUTCOMES = bytes.maketrans(
-    bytes(_BY_STATE), "".join(OUTCOME_LETTERS[outcome] for outcome, _ in _BY_STATE.values()).encode()
+    bytes((ABSENT, *_BY_STATE)),
+    "".join((ABSENT_LETTER, *(OUTCOME_LETTERS[outcome] for outcome, _ in _BY_STATE.values()))).encode(),
 )
 _STATES_TO_WAYS = bytes.maketrans(bytes(_BY_STATE), "".join(WAY_LETTERS[way] for _, way in _BY_STATE.values()).encode())
 _OUTCOME, _WAY_OF_ONE = (
@@ -53,6 +54,11 @@ def letters_of(states: bytes) -> tuple[str, str]:
     """
     ways = states.translate(_STATES_TO_WAYS).decode()
     return _counted(states.translate(_STATES_TO_OUTCOMES).decode()), _counted(ways) if ways.strip("-") else ""
+
+
+def outcome_letters(states: bytes) -> str:
+    """The outcome of each row as a letter, as of ``letters_of``, up to the last row whose test is in the run."""
+    return _counted(states.rstrip(bytes((ABSENT,))).translate(_STATES_TO_OUTCOMES).decode())
 
 
 # On most nights a suite has the letters of the night before.
@@ -126,7 +132,6 @@ EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXEC
 """All bits where a test was executed."""
 COLLECTED = by_outcome(dict.fromkeys(OutcomeName, 255), otherwise=0)
 """All bits where a test is in the run."""
-_WITH_OUTCOME = {name: by_outcome({name: 255}, otherwise=0) for name in OutcomeName}
 _NOT_ZERO = bytes(1) + bytes([255] * 255)
 _SPAN = re.compile(rb"\xff\xff*")
 """Begins with one byte, for which Python searches fifty times as fast as for any byte that is not 0."""
@@ -176,53 +181,6 @@ def with_outcomes(states: bytes, outcomes: Iterable[OutcomeName]) -> list[int]:
 def changed_rows(before: bytes, after: bytes) -> list[int]:
     """The rows whose states differ, ascending; the shorter of the two is as if more tests were absent at its end."""
     return rows_in(number_of(before) ^ number_of(after))
-
-
-def row_text(rows: Iterable[int]) -> str:
-    """Ascending rows as text: distances from the row before, ``+n`` after one standing for n more rows in sequence.
-
-    ``3 2+4`` are the rows 3 and 5 to 9.
-    """
-    parts: list[tuple[int, int]] = []
-    for row in rows:
-        if parts and parts[-1][1] == row:
-            parts[-1] = (parts[-1][0], row + 1)
-        else:
-            parts.append((row, row + 1))
-    return _span_text(parts)
-
-
-def _span_text(parts: Iterable[tuple[int, int]]) -> str:
-    """Sequences of rows, each as its first and the one after its last, as text."""
-    texts = []
-    last = 0
-    for start, end in parts:
-        texts.append(f"{start - last}" if end == start + 1 else f"{start - last}+{end - start - 1}")
-        last = end - 1
-    return " ".join(texts)
-
-
-def painted(states: bytes) -> tuple[tuple[OutcomeName, str], ...]:
-    """The rows of the tests by outcome, to be read in order: a row that is named again has the later outcome.
-
-    The first entry is the most common outcome and names the rows of all tests, so that the long sequences of tests that
-    passed are not written in pieces. Rows are texts as of ``row_text``. How the work was done is left out.
-    """
-    by_size = sorted(count(states).items(), key=lambda item: -item[1])
-    if not by_size:
-        return ()
-    others = [outcome for outcome in OutcomeName if outcome in dict(by_size[1:])]
-    return (
-        (by_size[0][0], _rows_text(states.translate(COLLECTED))),
-        *((outcome, _rows_text(states.translate(_WITH_OUTCOME[outcome]))) for outcome in others),
-    )
-
-
-# On most nights the same tests are skipped as the night before.
-@lru_cache(maxsize=32)
-def _rows_text(chosen: bytes) -> str:
-    """The rows whose byte is 255, as text."""
-    return _span_text(map(re.Match.span, _SPAN.finditer(chosen)))
 
 
 def masked(states: bytes, mask: int) -> bytes:

@@ -34,7 +34,7 @@ from ootci.history.layout import (  # noqa: E402
     write_files,
 )
 from ootci.history.run_file import pack_run  # noqa: E402
-from ootci.history.states import count, outcome_of, row_text, state_of  # noqa: E402
+from ootci.history.states import count, outcome_of, state_of  # noqa: E402
 from ootci.history.store import History  # noqa: E402
 from ootci.history.stored import head_of  # noqa: E402
 from ootci.history.tables import list_digest, write_list  # noqa: E402
@@ -123,7 +123,7 @@ class Feed:
         self.names = [maker.name for maker in self._small.makers]
         self._cases = sorted(enumerate(self._large.cases), key=lambda item: (item[1].suite, item[1].id))
         self._signatures = [Signature.of(case.title) for _, case in self._cases]
-        self._lists: dict[str, tuple[str, bytes]] = {}
+        self._lists: dict[tuple[str, tuple[int, ...]], tuple[str, bytes]] = {}
 
     def append(self, number: int, folder: Path) -> int:
         """Add a night's files; returns how many outcomes it had."""
@@ -172,7 +172,7 @@ class Feed:
 
     def _list(self, suite: str, orders: list[int]) -> tuple[str, bytes]:
         """The list of some tests of a suite, and its digest."""
-        key = f"{suite} {row_text(orders)}"
+        key = suite, tuple(orders)
         if key not in self._lists:
             cases = [self._cases[order][1] for order in orders]
             content = write_list(

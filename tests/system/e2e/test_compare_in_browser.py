@@ -207,13 +207,11 @@ KEYS = ("id", "suite", "change", "before", "after", "known", "required")
 def by_script(page: Page, before: Run, after: Run) -> list[Any]:
     """What the page's script finds between two runs."""
     table = TestTable()
-    rows: dict[str, str] = {}
-    files = [json.loads(run_files.run_file(stored(record, table), None, rows)[1]) for record in (before, after)]
+    files = [json.loads(run_files.run_file(stored(record, table), None)[1]) for record in (before, after)]
     tables = [json.loads(content) for _, content in run_files.tests_files(table)]
     found = page.evaluate(
-        "([a, b, rows, tables]) => differenceOf("
-        "withRows(a, rows), withRows(b, rows), new Map(tables.map((table, number) => [number, table])), rules)",
-        [*files, rows, tables],
+        "([a, b, tables]) => differenceOf(a, b, new Map(tables.map((table, number) => [number, table])), rules)",
+        [*files, tables],
     )
     tests = [[item.get(key) for key in KEYS] for item in found["tests"]]
     return [found["worse"], found["unchanged"], found["noLongerRun"], found["commits"], sorted(tests, key=str)]

@@ -251,7 +251,6 @@ class _Pages:
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
         yield from of_runs.files()
         yield from self._of_withdrawn(name, of_runs)
-        yield of_runs.rows()
 
     def _beside(self, name: str) -> dict[str, list[str]]:
         """The devices before and after one in the front page's order."""

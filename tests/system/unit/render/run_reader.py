@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,27 +20,20 @@ class Told:
     known: bool
 
 
-def rows(text: str) -> Iterator[int]:
-    """The rows that a text names."""
-    row = 0
-    for part in text.split():
-        gap, _, more = part.partition("+")
-        row += int(gap)
-        yield row
-        for _ in range(int(more or 0)):
-            row += 1
-            yield row
+NAMES = "passed failed error crashed timed_out skipped xfailed xpassed unsupported not_run"
+OUTCOMES = dict(zip("pfectsxXun", NAMES.split(), strict=True))
+
+
+def outcomes(text: str) -> dict[int, str]:
+    """The outcome of each row that is in the run."""
+    letters = "".join(letter * int(count or 1) for letter, count in re.findall(r"(\D)(\d*)", text))
+    return {row: OUTCOMES[letter] for row, letter in enumerate(letters) if letter != "."}
 
 
 def read_run(path: Path) -> dict[str, Told]:
     """What came of every test of the run whose file this is, by id."""
     run = json.loads(path.read_text(encoding="utf-8"))
-    found: dict[int, str] = {}
-    texts = json.loads((path.parent / run["rows"]).read_text(encoding="utf-8"))["rows"]
-    for entry in run["outcomes"]:
-        found.update(dict.fromkeys(rows(texts[entry["rows"]]), entry["outcome"]))
-    assert not run["outcomes"] or set(found) == set(rows(texts[run["outcomes"][0]["rows"]]))
-    flaky, known = set(rows(run["flaky"])), set(rows(run["known"]))
+    found, flaky, known = outcomes(run["outcomes"]), set(run["flaky"]), set(run["known"])
     folder, each = path.parent / run["tests"], run["tests_each"]
     tables = {number: _table(folder / f"{number}.json", number * each) for number in {row // each for row in found}}
     told = {}

@@ -52,17 +52,16 @@ def test_every_file_is_in_the_index_and_follows_the_schema_that_it_names(sites: 
         Draft7Validator(content(top / "schema" / "index.json")).validate(index)
         listed = {item["path"] for item in index["files"]}
         runs = {f"runs/{run['path']}" for path in listed if path.startswith("runs/") for run in attempts(top / path)}
-        rows = {f"{path.removesuffix('.json')}/rows.json" for path in listed if path.startswith("runs/")}
         lives = {item["path"] for item in content(top / "lives.json")["files"]}
         nightlies = {item["path"] for item in content(top / "nightlies.json")["nightlies"]}
         there = {path.relative_to(top).as_posix() for path in top.rglob("*.json")}
-        assert listed | runs | rows | lives | nightlies | {"index.json"} == {
+        assert listed | runs | lives | nightlies | {"index.json"} == {
             path for path in there if not path.startswith("schema/")
         }
         assert len(runs) > 50
         made = [
             {"path": path, "schema_path": f"schema/{kind}.json", "schema_version": 1}
-            for kind, paths in (("run", runs), ("rows", rows), ("life", lives), ("nightly", nightlies))
+            for kind, paths in (("run", runs), ("life", lives), ("nightly", nightlies))
             for path in sorted(paths)
         ]
         for item in [*index["files"], *made]:

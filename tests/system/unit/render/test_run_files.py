@@ -35,10 +35,8 @@ _OUTCOMES = st.dictionaries(st.sampled_from(_NAMES), st.sampled_from([name.value
 def written(folder: Path, runs: list[StoredRun]) -> list[Path]:
     """The files of runs that share a table, in a folder of their own."""
     paths = []
-    rows: dict[str, str] = {}
-    files = [run_files.run_file(item, None, rows) for item in runs]
-    beside = run_files.rows_file(runs[0].head.device, rows)
-    for name, content in (*files, beside, *run_files.tests_files(runs[0].tests)):
+    files = [run_files.run_file(item, None) for item in runs]
+    for name, content in (*files, *run_files.tests_files(runs[0].tests)):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -157,7 +155,7 @@ def test_the_file_of_a_run_of_ten_thousand_tests_is_small(tmp_path: Path) -> Non
     names = ["failed" if place < 2 else "skipped" if place < 10 else "passed" for place in scattered]
     record = run(0, integration={f"test_{number}": name for number, name in enumerate(names)})
     (path,) = written(tmp_path, [stored(record)])
-    assert path.stat().st_size + path.with_name(run_files.ROWS).stat().st_size < SMALL
+    assert path.stat().st_size < SMALL
     assert len(read_run(path)) >= 10_000
 
 
@@ -173,5 +171,5 @@ def test_what_the_vendor_knew_is_told(tmp_path: Path) -> None:
     )
     night = with_runs(plan(0), known_failures=(entry,))
     found = stored(run(0, smoke={"a": "failed", "b": "failed"}, integration={}))
-    (tmp_path / "run.json").write_bytes(run_files.run_file(found, night, {})[1])
-    assert json.loads((tmp_path / "run.json").read_text())["known"] == "0"
+    (tmp_path / "run.json").write_bytes(run_files.run_file(found, night)[1])
+    assert json.loads((tmp_path / "run.json").read_text())["known"] == [0]

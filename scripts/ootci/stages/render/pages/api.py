@@ -24,7 +24,7 @@ from .operators import DeviceOperatorsFile, OperatorsFile
 from .parity import DeviceParityFile, ParityFile
 from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
-from .run_files import RowsFile, RunFile, RunsFile, TestsFile
+from .run_files import RunFile, RunsFile, TestsFile
 from .support import SupportFile
 from .trends import TrendFile
 
@@ -81,13 +81,12 @@ KINDS: tuple[Kind, ...] = (
     Kind("device_accuracy", DeviceAccuracyFile, "The errors of every operator and dtype on {}.", "accuracy"),
     Kind("device_parity", DeviceParityFile),
     Kind("run", RunFile),
-    Kind("rows", RowsFile),
     Kind("tests", TestsFile),
     Kind("life", LifeFile),
     Kind("nightly", NightlyFile),
 )
-"""Every kind. There is a `run` for each attempt, `rows` for each device, many of tests, a `life` for each file of a
-suite, and a `nightly` for each nightly."""
+"""Every kind. There is a `run` for each attempt, many of tests, a `life` for each file of a suite, and a `nightly` for
+each nightly."""
 
 
 @cache

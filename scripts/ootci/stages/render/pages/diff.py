@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ootci.history.states import OUTCOME_LETTERS
 from ootci.model.device import Device
 from ootci.model.difference import CHANGE_OF, CLASSES
 from ootci.model.outcome import NOT_EXECUTED, OutcomeName
@@ -89,6 +90,7 @@ def _rules() -> str:
             "failing": _names(FAILING),
             "new_failures": _names(NEW_FAILURES),
             "executed": _names(set(OutcomeName) - NOT_EXECUTED),
+            "letters": {letter: name.value for name, letter in OUTCOME_LETTERS.items()},
         }
     )
 

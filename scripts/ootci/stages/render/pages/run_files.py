@@ -6,18 +6,17 @@ file does not change, nothing is written twice, and two runs can be compared row
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from ootci.history.expectations import known_ids
-from ootci.history.states import painted, row_text
+from ootci.history.states import outcome_letters
 from ootci.history.stored import StoredRun
 from ootci.history.tables import TestTable
 from ootci.model.build import AnyStage, StageStatus
 from ootci.model.device import Device
 from ootci.model.difference import RunFacts
-from ootci.model.outcome import OutcomeName, PassRate
+from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
 from ootci.model.run import Run
@@ -31,7 +30,6 @@ from ..publish import File
 from .published import SCHEMA_VERSION, Compact, Published, api_file
 
 TESTS = "tests"
-ROWS = "rows.json"
 TESTS_EACH = 4096
 """Rows in one file of tests: one is read in a moment, and a year of a device needs few."""
 
@@ -87,27 +85,6 @@ class RunStage(Record):
     """Whether failing tests are all that was wrong with it."""
 
 
-class OutcomeRows(Record):
-    """Tests with one outcome, unless a later entry names them, too."""
-
-    outcome: OutcomeName
-    """Their outcome."""
-    rows: str
-    """Name of their rows in the file of rows."""
-
-
-class RowsFile(Published):
-    """runs/<device>/rows.json: the rows that the files of a device's runs name; most runs have those of the run before.
-
-    Names stay, and new ones are added.
-    """
-
-    rows: Mapping[str, str]
-    """By name: the rows, ascending, with spaces between: each as its distance from the row before, the first from 0.
-    `+n` after one stands for n more rows in sequence, of which the last is the row before the next. `3 2+4` are the
-    rows 3 and 5 to 9."""
-
-
 class RunFile(RunFacts, Compact):
     """runs/<device>/<nightly>.<attempt>.json: the outcome of every test of one attempt. It does not change.
 
@@ -120,15 +97,15 @@ class RunFile(RunFacts, Compact):
     """When the last stage ended."""
     stages: tuple[RunStage, ...]
     """Every stage, in order, run or not."""
-    outcomes: tuple[OutcomeRows, ...]
-    """The outcome of every test, to be read in order: a row that is named again has the later outcome. The first entry
-    names all tests of the run."""
-    rows: str
-    """Address of the file of rows."""
-    flaky: str
-    """Rows of the failing tests that passed on retry, written as in the file of rows."""
-    known: str
-    """Rows of the failing tests that the vendor knew of on that night, written as in the file of rows."""
+    outcomes: str
+    """A letter for the test of each row, from row 0 on, with a count after it where equal letters follow: `p3.f` are
+    three tests that passed, one that is not in the run, and one that failed. `p` passed, `f` failed, `e` error, `c`
+    crashed, `t` timed out, `s` skipped, `x` xfailed, `X` xpassed, `u` unsupported, `n` not run, `.` not in the run, as
+    are all later rows."""
+    flaky: tuple[int, ...]
+    """Rows of the failing tests that passed on retry."""
+    known: tuple[int, ...]
+    """Rows of the failing tests that the vendor knew of on that night."""
     tests: str
     """Address of the folder that tells which test a row is: row r is in its file `<n>.json` with n = r divided by
     `tests_each`, rounded down."""
@@ -176,34 +153,21 @@ def run_path(run: Run) -> str:
     return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
 
 
-def run_file(run: StoredRun, plan: Plan | None, rows: dict[str, str]) -> File:
-    """The file of an attempt; ``plan`` is its nightly, with the vendor's declarations. ``rows`` gets its rows."""
+def run_file(run: StoredRun, plan: Plan | None) -> File:
+    """The file of an attempt; ``plan`` is its nightly, with the vendor's declarations."""
     head, known = run.head, known_ids(plan, run)
     file = RunFile(
         schema_version=SCHEMA_VERSION,
         **{name: getattr(head, name) for name in _OF_THE_RUN},
         stages=tuple(RunStage(**stage.model_dump(include=set(RunStage.model_fields))) for stage in head.stages),
         counts=run.counts(),
-        outcomes=tuple(OutcomeRows(outcome=outcome, rows=_named(text, rows)) for outcome, text in painted(run.states)),
-        rows=ROWS,
-        flaky=row_text(sorted(item.row for item in run.failures if item.is_flaky)),
-        known=row_text(sorted(item.row for item in run.failures if item.id in known)),
+        outcomes=outcome_letters(run.states),
+        flaky=tuple(sorted(item.row for item in run.failures if item.is_flaky)),
+        known=tuple(sorted(item.row for item in run.failures if item.id in known)),
         tests=f"../../{TESTS}/",
         tests_each=TESTS_EACH,
     )
     return api_file(run_path(head), file)
-
-
-def _named(text: str, rows: dict[str, str]) -> str:
-    """The name of some rows, which follows from them."""
-    name = hashlib.sha256(text.encode()).hexdigest()[:12]
-    rows[name] = text
-    return name
-
-
-def rows_file(device: str, rows: Mapping[str, str]) -> File:
-    """The rows that the files of a device's runs name."""
-    return api_file(f"{RUNS}/{device}/{ROWS}", RowsFile(rows=dict(sorted(rows.items()))))
 
 
 def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]:

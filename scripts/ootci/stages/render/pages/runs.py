@@ -29,7 +29,7 @@ from ..publish import File
 from ..run_view import run_view
 from .night_failure import streak, streaks_of
 from .published import API
-from .run_files import by_age, rows_file, run_file, run_path
+from .run_files import by_age, run_file, run_path
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 RECENT_NIGHTS = 14
@@ -79,7 +79,6 @@ class RunPages:
         self._plans = plans
         self._counting = by_nightly(pages)
         self._shown = shown
-        self._rows: dict[str, str] = {}
         self._judged = {night.run_id: night for night in shown.verdict.history}
         self._streaks = streaks_of(shown.verdict)
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
@@ -92,7 +91,7 @@ class RunPages:
         last, recent = last_report(self._pages), _since(RECENT_NIGHTS, self._plans)
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
-            yield run_file(page.stored, plan, self._rows)
+            yield run_file(page.stored, plan)
             if not page.is_listed:
                 is_recent = page is last or plan is None or plan.created_at >= recent
                 base = earlier[page.run.channel].of(page.stored).before
@@ -106,13 +105,9 @@ class RunPages:
         """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
         for page in pages:
             night = nights[page.run.plan_id]
-            yield run_file(page.stored, night.plan, self._rows)
+            yield run_file(page.stored, night.plan)
             values = self._values(page, night.plan, (), is_whole=True, is_recent=True)
             yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)
-
-    def rows(self) -> File:
-        """The rows that the files of the runs name."""
-        return rows_file(self._device.name, self._rows)
 
     def _night(self, page: RunPage) -> Night | None:
         """What the judge found, where the attempt counts."""

@@ -28,8 +28,6 @@ from .pages.published import (
     GateFile,
     IndexEntry,
     IndexFile,
-    NightEntry,
-    NightsFile,
     OfNewest,
     RegisteredEntry,
     api_file,
@@ -132,8 +130,6 @@ def _api(maker: PageMaker, devices: Mapping[str, Device], tests: Sequence[str]) 
     index = IndexFile(api_version=API_VERSION, judged_at=verdicts.judged_at, files=tuple(files))
     yield api_file("index.json", index)
     yield api_file("devices.json", listed)
-    for name, verdict in judged.items():
-        yield api_file(f"nights/{name}.json", _nights(verdict, pages[name]))
 
 
 def _listed(path: str, kind: str, about: str) -> IndexEntry:
@@ -151,22 +147,10 @@ def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str], fo
         **shared,
         predicted=forecast,
         run_page=f"{_UP}{path}" if path else None,
-        history=f"nights/{name}.json",
         badge=f"{_UP}badge/{name}.svg",
         badge_endpoint=f"{_UP}badge/{name}.json",
         feed=f"{_UP}d/{name}/feed.xml",
     )
-
-
-def _nights(verdict: DeviceVerdict, pages: Mapping[str, str]) -> NightsFile:
-    nights = tuple(
-        NightEntry(
-            **night.model_dump(),
-            page=f"../{_UP}{path}" if (path := pages.get(night.plan_id)) else None,
-        )
-        for night in verdict.history
-    )
-    return NightsFile(device=verdict.device, nights=nights)
 
 
 def _gate(verdicts: Verdicts) -> GateFile:

@@ -88,10 +88,8 @@ def test_addresses_lead_to_files_from_the_file_in_which_they_stand(sites: tuple[
         devices = content(site / "api/v1/devices.json")["devices"]
         followed = 0
         for record in devices:
-            nights = content(site / "api/v1/nights" / f"{record['device']}.json")["nights"]
-            addresses = [record[key] for key in ("page", "run_page", "history", "badge", "badge_endpoint", "feed")]
+            addresses = [record[key] for key in ("page", "run_page", "badge", "badge_endpoint", "feed")]
             found = [urljoin("api/v1/devices.json", address) for address in addresses if address]
-            found += [urljoin("api/v1/nights/x.json", night["page"]) for night in nights if night["page"]]
             runs = attempts(site / "api/v1/runs" / f"{record['device']}.json")
             found += [urljoin("api/v1/runs/x.json", run[key]) for run in runs for key in ("page", "path")]
             for address in found:

@@ -46,6 +46,12 @@ def values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
         yield key, node
 
 
+def nightly_verdicts(site: Path) -> dict[tuple[str, str], str]:
+    """What was judged, by device and nightly."""
+    devices = content(site, "verdicts")["devices"]
+    return {(item["device"], night["plan_id"]): night["verdict"] for item in devices for night in item["history"]}
+
+
 def by_device(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {row["device"]: row for row in rows}
 
@@ -135,7 +141,7 @@ def test_trends(site: Path, device: str) -> None:
     file = content(site, f"trends/{device}")
     table = read(site / f"d/{device}/trends/index.html").find("table")[-1]
     assert [row.find("th")[0].text for row in rows(table)] == [night["day"] for night in reversed(file["nights"])]
-    judged = {night["plan_id"]: night["verdict"] for night in content(site, f"nights/{device}")["nights"]}
+    judged = {plan_id: verdict for (name, plan_id), verdict in nightly_verdicts(site).items() if name == device}
     for row, night in zip(rows(table), reversed(file["nights"]), strict=True):
         text = " ".join(cells(row))
         assert night["verdict"] == judged[night["plan_id"]]
@@ -169,8 +175,7 @@ def test_flaky_tests(site: Path) -> None:
 def test_nightlies(site: Path) -> None:
     listed = content(site, "nightlies")["nightlies"]
     assert [night["plan_id"] for night in listed] == [plan_id(number) for number in range(NIGHTS)]
-    strips = {item.name: content(site, f"nights/{item.name}")["nights"] for item in DEVICES}
-    judged = {(device, night["plan_id"]): night["verdict"] for device, nights in strips.items() for night in nights}
+    judged = nightly_verdicts(site)
     for night in listed:
         file = json.loads((site / "api/v1" / night["path"]).read_text(encoding="utf-8"))
         page = read(site / "api/v1" / night["page"])

@@ -22,7 +22,7 @@ from .models import ModelsFile
 from .nightlies import NightliesFile, NightlyFile
 from .operators import DeviceOperatorsFile, OperatorsFile
 from .parity import DeviceParityFile, ParityFile
-from .published import DevicesFile, GateFile, IndexFile, NightsFile
+from .published import DevicesFile, GateFile, IndexFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
 from .support import SupportFile
@@ -68,7 +68,6 @@ KINDS: tuple[Kind, ...] = (
     Kind("symbols", SymbolsFile, "Which parts of PyTorch published plugins need, by symbol, name and operator."),
     Kind("nightlies", NightliesFile, "Every nightly, each with the file of its devices."),
     Kind("health", HealthFile, "How old everything is that the site is made from."),
-    Kind("nights", NightsFile, "Past nights of {}.", "nights"),
     Kind("runs", RunsFile, "Every attempt of {}, each with the file of its outcomes.", "runs"),
     Kind(
         "findings",

@@ -14,7 +14,7 @@ from ootci.model.device import Device, Tier
 from ootci.model.outcome import Counts, PassRate
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
-from ootci.model.verdict import Gate, Night, VerdictName, Verdicts
+from ootci.model.verdict import Gate, VerdictName, Verdicts
 
 from ..links import device_path
 from ..publish import File
@@ -119,8 +119,6 @@ class DeviceEntry(RegisteredEntry):
     """What is predicted for the newest nightly from its public wheel, which is no verdict; null where nothing was."""
     run_page: str | None
     """Address of the permanent page of that run."""
-    history: str
-    """Address of its past nights."""
     badge: str
     """Address of its badge as a picture."""
     badge_endpoint: str
@@ -156,22 +154,6 @@ class DevicesFile(OfNewest):
 
 class GateFile(Gate, OfNewest):
     """gate.json: may one merge?"""
-
-
-class NightEntry(Night):
-    """A past night, and where its run can be looked at."""
-
-    page: str | None
-    """Address of the permanent page of the night's run; null where nothing was reported."""
-
-
-class NightsFile(Published):
-    """nights/<device>.json: the strip of a device's past nights."""
-
-    device: str
-    """Name of the device."""
-    nights: tuple[NightEntry, ...]
-    """Oldest first."""
 
 
 class IndexEntry(Record):

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import FAILURES
+from ootci.model.record import Record
 from ootci.model.run import Run
 from ootci.model.verdict import BROKEN, DeviceVerdict
 from ootci.model.words import many
@@ -30,6 +31,15 @@ _ISSUES = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/issues/?")
 _SOURCE = re.compile(r"(https://github\.com/[\w.-]+/[\w.-]+?)(\.git)?/?")
 
 
+class CommitRange(Record):
+    """What changed of PyTorch or of a plugin between the last good night and the first bad one."""
+
+    text: str
+    """Its commits or versions."""
+    address: str | None
+    """Where the commits are listed; null where that is not known."""
+
+
 @dataclass(frozen=True)
 class Card:
     """What a person has to know of a broken device before anything else.
@@ -39,7 +49,7 @@ class Card:
         cluster: the failures that it is a part of; None where nothing tells.
         part: those of the device that reproduces it.
         first_bad: the first night of those failures.
-        plugin: its commits or versions, and the page that lists them; None where they are not known.
+        plugin: its commits or versions; None where they are not known.
         commands: what reproduces it, in a checkout of the repository that has the device file.
         bisect: the command that finds the first bad nightly; None where no test of ours shows it.
         issue: an address that opens an issue with the text filled in; None where nobody is named.
@@ -52,11 +62,18 @@ class Card:
     cluster: Cluster | None
     part: ClusterDevice | None
     first_bad: Mark | None
-    plugin: tuple[str, str | None] | None
+    plugin: CommitRange | None
     commands: tuple[str, ...]
     bisect: str | None
     issue: str | None
     where: str
+
+    @property
+    def pytorch(self) -> CommitRange | None:
+        """What changed of PyTorch; None where nothing is known to have changed."""
+        if self.cluster is None or not self.cluster.commits:
+            return None
+        return CommitRange(text=one_line(self.cluster.commits, 60), address=web_address(self.cluster.commits_url))
 
 
 def card(
@@ -173,19 +190,20 @@ def _again(run: Run) -> str | None:
     return f"{failed} of {len(tried)} failed again when run alone"
 
 
-def _plugin(device: Device, part: ClusterDevice) -> tuple[str, str | None] | None:
+def _plugin(device: Device, part: ClusterDevice) -> CommitRange | None:
     return plugin_range(device, part.last_passed, part.since) if part.plugin_changed else None
 
 
-def plugin_range(device: Device, before: Mark | None, after: Mark) -> tuple[str, str | None] | None:
-    """The plugin's commits, or its versions, between two nights, and the page that lists them; None where unchanged."""
+def plugin_range(device: Device, before: Mark | None, after: Mark) -> CommitRange | None:
+    """The plugin's commits, or its versions, between two nights; None where unchanged."""
     if before is None or (before.plugin_sources and before.plugin_sources == after.plugin_sources):
         return None
     if before.plugin_commit and after.plugin_commit and before.plugin_commit != after.plugin_commit:
         ends = [one_line(commit, 60) for commit in (before.plugin_commit, after.plugin_commit)]
         source = _SOURCE.fullmatch(device.plugin.git.url) if device.plugin.git else None
         href = web_address(f"{source[1]}/compare/{ends[0]}...{ends[1]}") if source else None
-        return "...".join(end[:7] for end in ends), href
+        return CommitRange(text="...".join(end[:7] for end in ends), address=href)
     if before.plugin_version and after.plugin_version and before.plugin_version != after.plugin_version:
-        return f"{one_line(before.plugin_version, 40)} to {one_line(after.plugin_version, 40)}", None
+        versions = (one_line(version, 40) for version in (before.plugin_version, after.plugin_version))
+        return CommitRange(text=" to ".join(versions), address=None)
     return None

@@ -23,7 +23,7 @@ from ootci.model.verdict import BROKEN, FAILING, NEW_FAILURES, DeviceVerdict, Ve
 from ootci.model.words import many
 
 from .card import Card
-from .links import accuracy_path, cluster_path, device_path, folder_name, web_address
+from .links import accuracy_path, cluster_path, device_path, folder_name
 from .pages.accuracy import GrownError
 from .pages.night_failure import NightFailure
 from .status import VERDICTS
@@ -34,28 +34,10 @@ UNKNOWN_HOST = "pytorch-integration-tests.invalid"
 NIGHTS = 30
 """Entries of the newest nightlies are kept."""
 NAMED = 3
-"""Devices that a title names, and failing tests that a text does."""
+"""Devices that a title names."""
 
 _EXPECTED = frozenset({Cause.KNOWN, Cause.CORE_DEFECT})
 """Failures that the vendor or the reference device already explains: no news."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What is known of a broken device, as the card of its page or of the nightly's page has it.
-
-    Attributes:
-        tests: the first of its new failures; where none is new, of its failing tests.
-        more_tests: how many others there are.
-        ranges: what changed, of whom, and the page that lists the commits if there is one.
-        commands: what reproduces it.
-
-    """
-
-    tests: tuple[str, ...]
-    more_tests: int
-    ranges: tuple[tuple[str, str, str | None], ...]
-    commands: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,7 +49,8 @@ class Entry:
         updated: when it happened, as far as the verdicts say.
         href: the page about it, relative to the site.
         devices: whose feeds have it.
-        evidence: None where nothing broke, or nothing more is known.
+        failure: the card of the device's page, or what broke on that nightly; None where nothing more is known.
+        failing: ids of the failing tests, new ones only where there are any.
 
     """
 
@@ -77,7 +60,8 @@ class Entry:
     text: str
     href: str
     devices: frozenset[str]
-    evidence: Evidence | None = None
+    failure: Card | NightFailure | None = None
+    failing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,7 +125,7 @@ def verdict_entries(
     for before, night in turns:
         in_force = night is turns[-1][1] and night.verdict is verdict.verdict
         past = (broke or {}).get(night.plan_id) if night.verdict in BROKEN else None
-        told = _of_card(card, verdict) if in_force and card else _of_night(past, device.name) if past else None
+        of_card = card if in_force else None
         yield _turn(
             device,
             (before.verdict, night.verdict),
@@ -149,7 +133,8 @@ def verdict_entries(
             night.date,
             f"Nightly {one_line(night.plan_id, 80)}. " + (_in_force(verdict, night.date) if in_force else ""),
             pages.get(night.plan_id),
-            told,
+            of_card or (past if past and past.device == device.name else None),
+            _failing(verdict) if of_card else (),
         )
     if last is not None and last.verdict is not verdict.verdict:
         # Paused, or silent for too long: that happened after the newest night, and no night tells of it.
@@ -163,31 +148,11 @@ def _in_force(verdict: DeviceVerdict, date: datetime) -> str:
     return one_line(verdict.reason) + (f". Broken since {day(verdict.since)}" if older and verdict.since else "")
 
 
-def _of_card(card: Card, verdict: DeviceVerdict) -> Evidence:
+def _failing(verdict: DeviceVerdict) -> tuple[str, ...]:
+    """A device's new failures that are not known; where none is new, all failures that are not."""
     failing = [change for change in verdict.changes if change.change in FAILING and not change.known]
-    failing = [change for change in failing if change.change in NEW_FAILURES] or failing
-    commits = card.cluster.commits if card.cluster else None
-    pytorch = (one_line(commits, 60), web_address(card.cluster.commits_url)) if card.cluster and commits else None
-    return Evidence(
-        tests=tuple(one_line(change.id, 200) for change in failing[:NAMED]),
-        more_tests=len(failing[NAMED:]),
-        ranges=_ranges(pytorch, card.plugin),
-        commands=card.commands,
-    )
-
-
-def _of_night(found: NightFailure, device: str) -> Evidence | None:
-    """What a nightly's page tells of the device; None where it is about another one."""
-    if found.device != device:
-        return None
-    ranges = ((item.text, item.address) if item else None for item in (found.pytorch, found.plugin))
-    return Evidence(tests=(), more_tests=0, ranges=_ranges(*ranges), commands=found.commands)
-
-
-def _ranges(
-    pytorch: tuple[str, str | None] | None, plugin: tuple[str, str | None] | None
-) -> tuple[tuple[str, str, str | None], ...]:
-    return tuple((whose, *item) for whose, item in (("PyTorch", pytorch), ("Plugin", plugin)) if item)
+    new = [change.id for change in failing if change.change in NEW_FAILURES]
+    return tuple(new or (change.id for change in failing))
 
 
 def _turn(
@@ -197,7 +162,8 @@ def _turn(
     at: datetime,
     text: str,
     page: str | None,
-    evidence: Evidence | None = None,
+    failure: Card | NightFailure | None = None,
+    failing: tuple[str, ...] = (),
 ) -> Entry:
     before, after = turn
     return Entry(
@@ -207,7 +173,8 @@ def _turn(
         text=text.strip(),
         href=page or device_path(device.name),
         devices=frozenset({device.name}),
-        evidence=evidence,
+        failure=failure,
+        failing=failing,
     )
 
 

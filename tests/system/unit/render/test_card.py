@@ -16,7 +16,7 @@ from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.device import variants_of
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import DeviceVerdict, VerdictName
-from ootci.stages.render.card import Card, card
+from ootci.stages.render.card import Card, CommitRange, card
 from ootci.stages.render.commands import commands
 from ootci.stages.render.facts import plugin_source
 
@@ -179,11 +179,11 @@ def test_the_plugin_s_folder_is_in_the_repository_that_has_the_device_file(path:
 def test_the_plugin_s_commits_and_else_its_versions_are_named() -> None:
     versions = made(before={"plugin_version": "1.0"}, after={"plugin_version": "1.1"})
     assert versions is not None
-    assert versions.plugin == ("1.0 to 1.1", None)
+    assert versions.plugin == CommitRange(text="1.0 to 1.1", address=None)
     commits = made(before={"plugin_commit": "a" * 40}, after={"plugin_commit": "b" * 40})
     assert commits is not None
     assert commits.plugin is not None
-    assert commits.plugin[0] == "aaaaaaa...bbbbbbb"
+    assert commits.plugin.text == "aaaaaaa...bbbbbbb"
     same = {"plugin_sources": "c" * 64}
     unchanged = made(before={"plugin_commit": "a" * 40, **same}, after={"plugin_commit": "b" * 40, **same})
     for nothing in (unchanged, made()):

@@ -22,8 +22,9 @@ from ootci.model.cluster import Cause, Cluster
 from ootci.model.verdict import Night, VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render
+from ootci.stages.render.card import CommitRange
 from ootci.stages.render.feed import cluster_entries, feed, predicted_entries, tag, verdict_entries
-from ootci.stages.render.pages.night_failure import CommitRange, NightFailure
+from ootci.stages.render.pages.night_failure import NightFailure
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 TAG_URI = re.compile(r"tag:[a-z0-9.-]+,\d{4}:[A-Za-z0-9._~!$&'()*+,;=:@/?%-]+")
@@ -253,11 +254,9 @@ def test_an_entry_of_a_past_night_has_what_the_nightly_s_page_has(sampled: Sampl
     *_, night = verdict_entries(device, verdict, {}, None, {"now": found})
     assert night.title.endswith("REGRESSED → OK")
     *_, night, _ = verdict_entries(device, verdict, {}, None, {"now": found})
-    assert night.evidence is not None
-    assert night.evidence.ranges == (("PyTorch", "a...b", "https://example.org/a...b"),)
-    assert night.evidence.commands == found.commands
+    assert (night.failure, night.failing) == (found, ())
     *_, other, _ = verdict_entries(device, verdict, {}, None, {"now": found.model_copy(update={"device": "cobalt"})})
-    assert other.evidence is None
+    assert other.failure is None
 
 
 def test_pages_name_their_feeds(site: Path) -> None:

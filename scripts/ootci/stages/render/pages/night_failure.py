@@ -12,7 +12,7 @@ from ootci.model.run import Run
 from ootci.model.torch_build import commits_between, full_commit, short_range
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, Verdicts
 
-from ..card import plugin_range
+from ..card import CommitRange, plugin_range
 from ..commands import commands
 from ..nights import broken_streaks
 from ..text import one_line
@@ -20,15 +20,6 @@ from .past_errors import Names, NewError
 
 if TYPE_CHECKING:
     from .nightlies import NightReport
-
-
-class CommitRange(Record):
-    """What changed of PyTorch or of a plugin between the last good night and the first bad one."""
-
-    text: str
-    """Its commits or versions."""
-    address: str | None
-    """Where the commits are listed; null where that is not known."""
 
 
 class BrokenStreak(Record):
@@ -119,12 +110,12 @@ def streak(device: Device, ends: tuple[Night, Night | None], told: Mapping[str, 
     first, good = ends
     bad, last_good = _mark(first, told), _mark(good, told) if good else None
     builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
-    pytorch, plugin = short_range(*builds), plugin_range(device, last_good, bad)
+    pytorch = short_range(*builds)
     return BrokenStreak(
         first_bad=bad,
         last_good=last_good,
         pytorch=CommitRange(text=pytorch, address=commits_between(*builds)) if pytorch else None,
-        plugin=CommitRange(text=plugin[0], address=plugin[1]) if plugin else None,
+        plugin=plugin_range(device, last_good, bad),
     )
 
 

@@ -1,6 +1,6 @@
 """Writing tables for other tools, to an SQLite file.
 
-Rows are written in batches, so that memory does not grow with their number. The file is replaced as a whole.
+Rows are written as they come, so that memory does not grow with their number. The file is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ import contextlib
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from ootci.errors import HostFailure
-
-BATCH = 20_000
-"""The most rows of a table in memory at once."""
 
 Columns = Iterable[tuple[str, str]]
 """Names and SQLite types."""
@@ -26,7 +25,13 @@ Rows = Iterable[tuple[str, tuple[Any, ...]]]
 
 
 def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[str, int]:
-    """Write one SQLite file, times as text in UTC, and say how many rows each table has."""
+    """Write one SQLite file, times as text in UTC, and say how many rows each table has.
+
+    Raises:
+        HostFailure: the machine refuses to write.
+
+    """
+    counts = dict.fromkeys(tables, 0)
     with (
         _replacing(path) as temporary,
         _reporting_space(path, temporary),
@@ -40,29 +45,10 @@ def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[
             typed = [f"{column} {kind}" for column, kind in columns]
             connection.execute(f"CREATE TABLE {name} ({', '.join(typed)})")
             inserts[name] = f"INSERT INTO {name} VALUES ({', '.join('?' * len(typed))})"  # noqa: S608 - names of ours
-
-        def insert(name: str, batch: list[tuple[Any, ...]]) -> None:
-            connection.executemany(inserts[name], [tuple(map(_sqlite_value, row)) for row in batch])
-
-        counts = _in_batches(tables, rows, insert)
+        for name, group in groupby(rows, key=itemgetter(0)):
+            values = (tuple(map(_sqlite_value, row)) for _, row in group)
+            counts[name] += connection.executemany(inserts[name], values).rowcount
         connection.commit()
-    return counts
-
-
-def _in_batches(
-    tables: Mapping[str, Columns], rows: Rows, write: Callable[[str, list[tuple[Any, ...]]], None]
-) -> dict[str, int]:
-    counts = dict.fromkeys(tables, 0)
-    batches: dict[str, list[tuple[Any, ...]]] = {name: [] for name in tables}
-    for name, row in rows:
-        batches[name].append(row)
-        counts[name] += 1
-        if len(batches[name]) == BATCH:
-            write(name, batches[name])
-            batches[name] = []
-    for name, batch in batches.items():
-        if batch:
-            write(name, batch)
     return counts
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from unit.samples import changed, plan, retries, run
 
-from ootci.adapters import table_files
 from ootci.history.store import History
 from ootci.model.outcome import Outcome, Way
 
@@ -89,14 +88,6 @@ def test_a_device_that_is_not_there_leaves_the_file_as_it_was(ootci: Tool, work:
     assert "error HIST-005" in ran.err
     assert (work / "a.db").read_text(encoding="utf-8") == "mine"
     assert {path.name for path in work.iterdir()} == {"data", "a.db"}
-
-
-def test_many_rows_are_written_in_batches_and_none_is_lost(
-    ootci: Tool, work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table_files, "BATCH", 3)
-    ootci("history", "export", "a.db", "--all-outcomes", cwd=work)
-    assert _rows(work / "a.db", "SELECT count(*) FROM outcomes") == [(14,)]
 
 
 def test_a_disk_that_is_full_is_told_with_its_place_and_what_is_needed(work: Path) -> None:

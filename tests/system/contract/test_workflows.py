@@ -24,12 +24,10 @@ INSTALL = GITHUB / "actions" / "setup-ootci" / "install"
 
 RULES: tuple[Rule, ...] = (
     workflow_rules.starts_with_no_permission,
-    workflow_rules.says_why_it_widens,
     workflow_rules.has_a_timeout,
     workflow_rules.has_names,
     workflow_rules.keeps_logic_out,
     workflow_rules.names_its_shell,
-    workflow_rules.runs_no_expression,
     workflow_rules.calls_the_tool,
     workflow_rules.pins_actions,
     workflow_rules.shares_no_cache,
@@ -139,7 +137,8 @@ def test_every_exception_of_zizmor_has_its_reason_and_is_still_needed(tmp_path: 
 
 
 def test_zizmor_would_find_something(repository_of_mistakes: Path) -> None:
-    assert _zizmor(repository_of_mistakes / ".github") >= {"excessive-permissions", "template-injection"}
+    mistakes = {"excessive-permissions", "undocumented-permissions", "template-injection"}
+    assert _zizmor(repository_of_mistakes / ".github") >= mistakes
 
 
 @pytest.mark.parametrize(
@@ -207,6 +206,7 @@ def repository_of_mistakes(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir(parents=True)
     text = CHECKS.replace("permissions: {}", "permissions: write-all").replace("timeout-minutes", "timeout")
     text = text.replace(".ci/run", "echo ${{ github.event.pull_request.title }}")
+    text = text.replace("contents: read # to check out", "contents: write")
     (folder / "ci.yml").write_text(text, encoding="utf-8")
     yield tmp_path
     shutil.rmtree(tmp_path)

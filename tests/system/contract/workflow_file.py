@@ -74,6 +74,6 @@ def read_files(folder: Path) -> dict[str, File]:
 
 
 def permissions_of(job: Mapped) -> Mapped:
-    """A job's single permissions; that all are given at once is for `says_why_it_widens` to say."""
+    """A job's single permissions; that all are given at once is for zizmor to say."""
     found = job.get("permissions", {})
     return found if isinstance(found, dict) else {}

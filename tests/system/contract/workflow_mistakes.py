@@ -11,15 +11,6 @@ AT_HOME = "        if: needs.plan.outputs.home == 'yes'\n"
 MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("starts_with_no_permission", NIGHTLY, "permissions: {}", "permissions: {contents: read}"),
     ("starts_with_no_permission", DEVICE, "permissions: {}\n", ""),
-    ("says_why_it_widens", NIGHTLY, "contents: write # to push", "contents: write"),
-    ("says_why_it_widens", CI, "permissions:\n      contents: read # to check out", "permissions: read-all"),
-    (
-        "says_why_it_widens",
-        NIGHTLY,
-        "permissions:\n      contents: read # the callee needs it",
-        "permissions: write-all",
-    ),
-    ("says_why_it_widens", DEVICE, "permissions:\n      contents: read # to check out", "permissions: read-all"),
     ("has_a_timeout", NIGHTLY, "    timeout-minutes: 5\n", ""),
     ("has_names", NIGHTLY, "      - name: Plan\n        id: plan\n", "      - id: plan\n"),
     ("has_names", CI, "    name: test\n", ""),
@@ -27,7 +18,6 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("keeps_logic_out", DEVICE, "          ootci build\n", "          ootci build\n" * 3),
     ("names_its_shell", DEVICE, "        shell: bash\n", ""),
     ("names_its_shell", SETUP, "shell: bash", "shell: sh"),
-    ("runs_no_expression", NIGHTLY, 'ootci plan --torch "$TORCH"', "ootci plan --torch ${{ inputs.torch }}"),
     ("calls_the_tool", CI, ".ci/run", "make test"),
     ("pins_actions", DEVICE, PIN, "actions/checkout@v1"),
     ("pins_actions", DEVICE, PIN, PIN.partition(" #")[0]),

@@ -24,19 +24,6 @@ def starts_with_no_permission(files: Files) -> Iterator[str]:
             yield f"{file.path}: `permissions: {{}}` is not at the top"
 
 
-def says_why_it_widens(files: Files) -> Iterator[str]:
-    """A comment beside every permission that a job asks for."""
-    for file in files.values():
-        for name, job in file.jobs.items():
-            permissions = job.get("permissions", {})
-            if not isinstance(permissions, dict):
-                yield f"{file.path}: job {name} asks for `{permissions}`, not for single permissions"
-                continue
-            for scope, level in permissions.items():
-                if not re.search(rf"^ +{scope}: {level} +# \w", _text_of_job(file, name), re.M):
-                    yield f"{file.path}: job {name} does not say why it needs `{scope}: {level}`"
-
-
 def has_a_timeout(files: Files) -> Iterator[str]:
     """`timeout-minutes` on every job that has a runner."""
     for file in files.values():
@@ -65,13 +52,6 @@ def names_its_shell(files: Files) -> Iterator[str]:
     for file, step in _runs(files):
         if step.get("shell") != "bash":
             yield f"{file.path}: `{step.get('name')}` has no `shell: bash`"
-
-
-def runs_no_expression(files: Files) -> Iterator[str]:
-    """No `${{ }}` inside `run:`, where it would be pasted into a script."""
-    for file, step in _runs(files):
-        if "${{" in step["run"]:
-            yield f"{file.path}: `{step.get('name')}` has an expression in its script"
 
 
 def calls_the_tool(files: Files) -> Iterator[str]:

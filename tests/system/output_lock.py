@@ -79,10 +79,10 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def differences(before: Path, after: Path) -> dict[str, list[str]]:
-    """By the name of a file that two folders have not alike, a unified diff; hidden files are nothing for users."""
+    """By the name of a file that two folders have not alike, a unified diff."""
     files = {path.relative_to(top) for top in (before, after) for path in top.rglob("*") if path.is_file()}
     found = {}
-    for name in sorted(name for name in files if not any(part.startswith(".") for part in name.parts)):
+    for name in sorted(files):
         old, new = before / name, after / name
         if not (old.exists() and new.exists() and filecmp.cmp(old, new, shallow=False)):
             lines = [

@@ -19,9 +19,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import requests
-import urllib3
-
 from ootci.adapters.download import TOKEN, Bearer, TooSlow, is_private, pieces
 from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
 
@@ -143,6 +140,9 @@ class Relay:
 
     def _ask(self, method: str, url: str, token: str, body: bytes | None) -> _Answer:
         """Send a request, and repeat it while the failure may be temporary."""
+        import requests
+        import urllib3
+
         place, reason, doubtful, tries = url.partition("?")[0], "there was no time left to ask", False, 0
         while self._clock() < self._ends:
             tries += 1
@@ -163,6 +163,8 @@ class Relay:
 
     def _once(self, method: str, url: str, token: str, body: bytes | None) -> tuple[int, str, str]:
         """Status, the header Retry-After and the beginning of the text of one answer."""
+        import requests
+
         left = max(0.1, self._ends - self._clock())
         connect, read = (min(limit, left) for limit in TIMEOUT_SECONDS)
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
@@ -224,6 +226,8 @@ def _seconds(later: str) -> float:
 
 
 def _never_connected(error: Exception) -> bool:
+    import requests
+
     if isinstance(error, requests.exceptions.ConnectTimeout | requests.exceptions.SSLError):
         return True
     names = ("NewConnectionError", "NameResolutionError")
@@ -231,6 +235,9 @@ def _never_connected(error: Exception) -> bool:
 
 
 def _cause(error: Exception) -> str:
+    import requests
+    import urllib3
+
     # The error's own text may contain the token.
     if isinstance(error, requests.exceptions.Timeout | urllib3.exceptions.TimeoutError):
         return "it took too long"

@@ -14,10 +14,11 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-import requests
-import urllib3
+if TYPE_CHECKING:
+    import requests  # functions import it themselves: that takes as long as a quarter of a command's start
 
 TIMEOUT_SECONDS = (10, 30)
 """For connecting, and between two pieces of an answer."""
@@ -170,6 +171,9 @@ def _attempts() -> Iterator[bool]:
 
 @contextlib.contextmanager
 def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer]:
+    import requests
+    import urllib3
+
     try:
         with requests.get(url, timeout=TIMEOUT_SECONDS, headers=dict(headers), stream=True) as response:
             status = response.status_code
@@ -206,7 +210,7 @@ def is_private(address: str) -> bool:
     return bool(host) and (parts.scheme == "https" or on_this_machine)
 
 
-class TooSlow(requests.exceptions.ReadTimeout):
+class TooSlow(Exception):
     """An answer has not ended within its time."""
 
 
@@ -234,7 +238,7 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,20000}")
 """A token that can be sent in a header; an error about any other would print it."""
 
 
-class Bearer(requests.auth.AuthBase):
+class Bearer:
     """Sends a token, or with None nothing; without it, requests would send a password that it finds in ``.netrc``."""
 
     def __init__(self, token: str | None) -> None:
@@ -264,6 +268,8 @@ def leads_somewhere(address: str) -> bool:
         LinkUnclear: there is no connection, or the response does not tell.
 
     """
+    import requests
+
     try:
         with requests.Session() as session:  # noqa: TID251
             session.max_redirects = MAX_REDIRECTS

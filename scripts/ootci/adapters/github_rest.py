@@ -11,10 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
-import requests
-import urllib3
-
-from ootci.adapters.download import TOKEN, Bearer, pieces
+from ootci.adapters.download import TOKEN, Bearer, TooSlow, pieces
 from ootci.errors import BadOption, GithubRefused, GithubUnreachable
 
 API = "https://api.github.com"
@@ -144,12 +141,15 @@ class GithubRest:
         redirected: bool = False,
     ) -> tuple[object, str]:
         """The answer, and the address of the next page (empty on the last one) or of a redirect."""
+        import requests
+        import urllib3
+
         place = f"{method} {urlsplit(url).path}"
         reason = ""
         for attempt in range(ATTEMPTS):
             try:
                 status, headers, text, following = self._once(method, url, query, body)
-            except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
+            except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, TooSlow) as error:
                 reason = f"GitHub did not answer ({type(error).__name__})"
                 self._wait(2.0**attempt)
                 continue
@@ -173,6 +173,8 @@ class GithubRest:
     def _once(
         self, method: str, url: str, query: Mapping[str, str], body: Mapping[str, object] | None
     ) -> tuple[int, Mapping[str, str], bytes, str]:
+        import requests
+
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION, "User-Agent": "ootci"}
         with requests.request(
             method,

@@ -33,7 +33,7 @@ Count = Annotated[int, Field(ge=0, le=10**9)]
 
 class _Event(BaseModel):
     # Events come from the device's process, which may run a newer harness: unknown keys are ignored.
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
 
     time: Time | None = None
 
@@ -100,7 +100,7 @@ class ImportStart(_Event):
     """The test that stands for the import."""
 
 
-_MEASURED: TypeAdapter[Accuracy | Training] = TypeAdapter(Accuracy | Training)
+_MEASURED: TypeAdapter[Accuracy | Training] = TypeAdapter(Accuracy | Training, config=ConfigDict(defer_build=True))
 
 
 def _measured(said: object) -> Accuracy | Training | None:
@@ -240,7 +240,7 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 
-_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
 
 class Tail:

@@ -24,7 +24,7 @@ MAX_BYTES = 1024 * 1024
 
 
 class _Facts(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     @field_validator("*", mode="wrap")
     @classmethod

@@ -57,7 +57,9 @@ class Installed:
 @pytest.fixture(scope="module")
 def installed(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("wheel")
-    built = run_command([sys.executable, "-m", "build", "--outdir", str(folder / "dist"), str(checkout)], folder)
+    # With the hatchling of the development requirements: that of a release is installed (test_release.py).
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), str(checkout)]
+    built = run_command(command, folder)
     assert built.code == 0, built.err + built.out
     (sdist,), (wheel,) = (folder / "dist").glob("*.tar.gz"), (folder / "dist").glob("*.whl")
     environment, empty = folder / "environment", folder / "empty"

@@ -38,7 +38,7 @@ def device_python(python_with_torch: str) -> Path:
 @pytest.fixture(scope="session")
 def packages(root: Path, shared: Path, tool_python: Path) -> Mapping[str, str]:
     """Environment variables for workflows: every package without a network; what jobs install and compile, once."""
-    found = prepare_once(shared, "wheelhouse", lambda: wheelhouse(root, shared / "wheelhouse"))
+    found = prepare_once(shared, "wheelhouse", lambda: wheelhouse(shared / "wheelhouse", root / "requirements.txt"))
     modules = prepare_once(shared, "compiled", lambda: compiled(root / "scripts", shared / "compiled-scripts"))
     return {
         **found,

@@ -23,15 +23,10 @@ RELEASE = "2.13.0+cpu"
 SUITES_NEED = "pytest>=8.2"
 
 
-def wheelhouse(project: Path, folder: Path) -> dict[str, str]:
+def wheelhouse(folder: Path, requirements: Path) -> dict[str, str]:
     """Download what workflows install; gives the environment variables that make pip use it."""
-    # Each list is complete, and is installed without a look at what a package asks for, too. One by one, because they
-    # are for different versions of Python, and may pin different versions of one package.
-    lists = [
-        ["--require-hashes", "--no-deps", f"--requirement={project / name}"]
-        for name in ("requirements.txt", "requirements-docs.txt")
-    ]
-    for wanted in (*lists, [SUITES_NEED]):
+    # The list is complete, and is installed without a look at what a package asks for, too.
+    for wanted in (["--require-hashes", "--no-deps", f"--requirement={requirements}"], [SUITES_NEED]):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", str(folder)]
         subprocess.run([*command, *wanted], capture_output=True, check=True)
     return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}

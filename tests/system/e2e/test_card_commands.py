@@ -18,7 +18,7 @@ from repositories import git, repository
 from torch_wheels import torch_variables
 from unit.render.pages import Element, read
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.deep, pytest.mark.long]
 
 FAILED_ON, NEWER = (datetime.now(timezone.utc).date() - timedelta(days=days) for days in (2, 1))
 """The days of two nightlies."""
@@ -105,7 +105,6 @@ def test_in_the_vendor_s_repository(tmp_path: Path, ootci: Tool, tool_python: Pa
     assert "failed" in outcomes[0].values()
 
 
-@pytest.mark.deep
 @pytest.mark.torch
 def test_in_a_fresh_checkout(checkout: Path, shared: Path, tmp_path: Path) -> None:
     ours = _clone(checkout, tmp_path / "ours")

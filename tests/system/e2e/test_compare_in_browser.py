@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from browsing import NARROW, address, serving, violations, visit
 from click.testing import CliRunner
+from drawn import deep
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from simulator import World
@@ -362,7 +363,7 @@ def test_hostile_names_stay_text(browser: Browser, compared: Compared) -> None:
         assert set(addresses) <= {"http:", "https:"}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", deep("dark")])
 def test_axe_finds_nothing_in_a_result(browser: Browser, compared: Compared, axe: str, scheme: Any) -> None:
     with browser.new_context(color_scheme=scheme) as context:
         page = go(context.new_page(), compared, f"?a=openreg@{compared.nights[0]}&b=borealis@latest")

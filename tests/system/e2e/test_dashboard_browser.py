@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browsing import COLOURS, NARROW, serving, violations, visit
+from drawn import deep, deep_but
 from unit.render.hostile import EVIL_NAME
 from unit.render.sample import NOW, STALE_AT
 from unit.render.sample_clusters import ALIKE, GONE
@@ -62,6 +63,27 @@ PAGES = (
     "health/index.html",
     "404.html",
 )
+DRAWN = (
+    "index.html",
+    "d/borealis/index.html",
+    RUN,
+    "c/index.html",
+    f"c/{ALIKE.id}/index.html",
+    f"n/{plan_id(NIGHTS - 1)}/index.html",
+    "known/index.html",
+    "flaky/index.html",
+    "t/index.html",
+    "trends/index.html",
+    "devices/index.html",
+    "devices/add/index.html",
+    "capabilities/index.html",
+    "operators/index.html",
+    "accuracy/index.html",
+    "diff/index.html",
+    "health/index.html",
+    "404.html",
+)
+"""Run by `make test`: one page of each kind that a browser lays out in its own way."""
 HOSTILE_PAGES = (
     "index.html",
     "d/borealis/index.html",
@@ -102,7 +124,7 @@ def sites(site: Path, hostile_site: Path, tmp_path_factory: pytest.TempPathFacto
         yield Sites(folder, f"{address}{SUB_PATH}/")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", deep_but(DRAWN, PAGES))
 def test_a_page_is_styled_without_complaint_asks_nobody_else_and_axe_finds_nothing(
     browser: Browser, sites: Sites, axe: str, name: str
 ) -> None:
@@ -154,7 +176,7 @@ def test_page_does_not_scroll_sideways_at_any_width(browser: Browser, sites: Sit
             assert page.evaluate("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
 
 
-@pytest.mark.parametrize("how", ["file", "http"])
+@pytest.mark.parametrize("how", ["file", deep("http")])
 @pytest.mark.parametrize("name", HOSTILE_PAGES)
 def test_hostile_text_runs_nothing_and_fetches_nothing(browser: Browser, sites: Sites, how: str, name: str) -> None:
     base = sites.address(how, "hostile")
@@ -199,7 +221,7 @@ def test_the_menu_opens_by_key(browser: Browser, sites: Sites, scripts: bool) ->
         assert page.locator(".menu ul").is_visible() != scripts
 
 
-@pytest.mark.parametrize("width", [NARROW, 768, 1000, 1024, 1400])
+@pytest.mark.parametrize("width", deep_but({NARROW, 1024}, (NARROW, 768, 1000, 1024, 1400)))
 def test_the_pages_of_the_header_are_in_one_line(browser: Browser, sites: Sites, width: int) -> None:
     with browser.new_context(viewport={"width": width, "height": 640}) as context:
         page = visit(context, sites.address("file", "sample") + "index.html").page
@@ -271,7 +293,7 @@ def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> No
         assert "Hold merges" in page.inner_text("main")
 
 
-@pytest.mark.parametrize("width", [1400, 320])
+@pytest.mark.parametrize("width", [deep(1400), 320])
 @pytest.mark.parametrize("name", ["d/borealis/index.html", f"n/{plan_id(NIGHTS - 1)}/index.html", RUN])
 def test_a_command_is_broken_between_its_words_and_fits_its_box(
     browser: Browser, sites: Sites, name: str, width: int

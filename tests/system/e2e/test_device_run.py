@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn import deep
 from misbehaving import install, stub_torch_wheel, write_device, write_suites
 
 from commands import Ran, Tool  # isort: skip
@@ -76,7 +77,7 @@ def _without(folder: Path, tmp_path: Path, *names: str) -> Path:
     ("missing", "code", "said"),
     [
         ("torch_dev", 1, "dev: BUILD_BROKEN: build: `torch-dev` (`plugin.distribution`) is not installed in the"),
-        ("torch", 3, "dev: INFRA: fetch: torch is not installed in the environment given"),
+        deep("torch", 3, "dev: INFRA: fetch: torch is not installed in the environment given"),
     ],
 )
 def test_what_is_missing_there_is_named(
@@ -88,6 +89,7 @@ def test_what_is_missing_there_is_named(
     assert ran.code == code
 
 
+@pytest.mark.deep
 def test_the_suites_need_pytest(ootci: Tool, folder: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bin" / "python"
     bare.parent.mkdir()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from e2e.act_nightly import WATCH, ActNightly
-from e2e.act_runner import Repository
-from e2e.packages import serve_torch
-from fake_actions import FakeActions
+from e2e.act_runner import DOCS, Repository
+from e2e.packages import serve_torch, wheelhouse
+from fake_actions import FakeActions, fake_actions
 from repositories import commit, git
 from unit.samples import plan, run
 
@@ -43,7 +43,8 @@ def _paused(repository: Repository) -> None:
 
 
 def test_a_life(packages: Mapping[str, str], hub: FakeActions, tmp_path: Path) -> None:
-    repository = Repository.copy(tmp_path, whole=True)
+    repository = Repository.copy(tmp_path)
+    repository.replace_command("docs", DOCS)
     repository.commit()
     # Nothing is predicted from wheels of the world outside.
     nightly = ActNightly(
@@ -70,7 +71,7 @@ def test_a_life(packages: Mapping[str, str], hub: FakeActions, tmp_path: Path) -
     assert [(issue["title"], issue["state"]) for issue in hub.issues.values()] == [("The nightly does not run", "open")]
     assert reason in str(hub.issues[1]["body"])
 
-    # A night on which every device is paused has no gate, but a page and the documentation, which is the real one.
+    # A night on which every device is paused has no gate, but a page and the documentation.
     _paused(repository)
     repository.commit()
     with serve_torch(tmp_path / "index") as torch:
@@ -83,8 +84,23 @@ def test_a_life(packages: Mapping[str, str], hub: FakeActions, tmp_path: Path) -
     assert reason not in page
     assert "Its machine is being moved." in page
     assert 'href="docs/index.html"' in page
-    assert (ran.store / "pages" / "docs" / "reference" / "errors.html").is_file()
+    assert (ran.store / "pages" / "docs" / "index.html").is_file()
     found = json.loads((ran.store / "artifacts" / "verdicts-1" / "verdicts.json").read_text(encoding="utf-8"))
     assert (found["stale_reason"], found["gate"]["answer"]) == (None, "cannot_say")
     assert "The nightly runs again" in str(hub.issues[1]["body"])
     assert (hub.issues[1]["state"], hub.comments(1)) == ("open", [])
+
+
+@pytest.mark.deep
+def test_a_nightly_builds_the_real_documentation(packages: Mapping[str, str], root: Path, tmp_path: Path) -> None:
+    """With what its requirements pin; `test_documentation.py` builds the site in the environment of the tests."""
+    repository = Repository.copy(tmp_path, whole=True)
+    _paused(repository)
+    repository.commit()
+    needed = wheelhouse(tmp_path / "wheels", root / "requirements-docs.txt")
+    links = f"{packages['PIP_FIND_LINKS']} {needed['PIP_FIND_LINKS']}"
+    with fake_actions() as hub, serve_torch(tmp_path / "index") as torch:
+        environment = {**packages, **hub.environment, **torch, "PIP_FIND_LINKS": links}
+        ran = ActNightly(repository, tmp_path, hub, environment).plan(1, "workflow_dispatch")
+    assert ran.jobs["docs"] == "success", ran.digest
+    assert (ran.store / "artifacts" / "docs-1" / "reference" / "errors.html").is_file()

@@ -50,6 +50,7 @@ def get(address: str) -> str:
         return str(answer.read().decode("utf-8"))
 
 
+@pytest.mark.deep
 def test_it_is_served_on_loopback_until_it_is_interrupted(folder: Path) -> None:
     for name in ("left-from-before.html", "api/v1/index.json"):  # a site, so that it may be replaced
         (folder / "site" / name).parent.mkdir(parents=True, exist_ok=True)

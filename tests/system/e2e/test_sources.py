@@ -95,6 +95,7 @@ def test_a_plugin_whose_package_lies_beside_its_build_script_is_built_every_nigh
     assert "not one wheel of `torch-renwed` (`plugin.distribution`)" in third.out
 
 
+@pytest.mark.deep
 def test_a_plugin_that_is_a_package_is_installed_ready_made(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:
     plugin = _device(tmp_path, "packed", "  package: torch-packed==1.0\n")
     wheels = tmp_path / "wheels"
@@ -113,7 +114,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("case", deep_but({"no-branch", "no-server"}, SOURCES))
+@pytest.mark.parametrize("case", deep_but({"no-branch"}, SOURCES))
 def test_what_the_device_file_names_wrongly_is_the_vendor_s_and_what_cannot_be_reached_is_not(
     tmp_path: Path, ootci: Tool, index: dict[str, str], case: str
 ) -> None:
@@ -187,6 +188,7 @@ class _Private(Quiet):
         self.answer(int(headers.pop("Status", "200").split()[0]), body, headers)
 
 
+@pytest.mark.deep
 def test_a_torch_that_is_not_what_its_index_says_is_refused(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:
     _device(tmp_path, "tampered", "  package: torch-tampered==1.0\n")
     page = tmp_path / "index" / "nightly" / "cpu" / "torch" / "index.html"

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import subjects
-from drawn import deep
 from subjects import without_generator
 
 from ootci.model.record import read
@@ -194,7 +193,8 @@ def test_a_device_for_inference_only_passes_smoke_and_has_a_finding(tested: Any)
     found.assert_findings([(0, f"the device does not have: {name}") for name in sorted(lacks)])
 
 
-@pytest.mark.parametrize(("forks", "counts"), [deep(True, "2 passed"), (False, "1 passed, 1 skipped")])
+@pytest.mark.deep
+@pytest.mark.parametrize(("forks", "counts"), [(True, "2 passed"), (False, "1 passed, 1 skipped")])
 def test_a_device_may_refuse_forked_processes(
     device_python: Path, tmp_path: Path, root: Path, forks: bool, counts: str
 ) -> None:
@@ -267,6 +267,7 @@ def test_a_device_may_have_a_name_that_torch_knows(tested: Any) -> None:
     assert (found.verdict, found.states["autoload"], found.states["registration"]) == ("OK", "works", "works")
 
 
+@pytest.mark.deep
 def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> None:
     found = tested("refuses_all", "smoke")
     refused = found.outcomes("unsupported")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from commands import OFFLINE, Tool
+from drawn import deep
 from misbehaving import COMMIT, stub_torch_wheel, write_device, write_suites, write_wheel
 from torch_server import Fault, TorchServer, serve_torch_index
 
@@ -100,6 +101,7 @@ def test_a_torch_of_another_commit_than_was_planned_is_no_torch_of_the_run(
     assert _fetched(tmp_path, ootci, server, 3)["reason"] == reason, "an environment with a wrong torch was used again"
 
 
+@pytest.mark.deep
 def test_a_wheel_is_taken_from_the_work_folder_by_its_checksum(
     tmp_path: Path, ootci: Tool, server: TorchServer
 ) -> None:
@@ -114,7 +116,7 @@ def test_a_wheel_is_taken_from_the_work_folder_by_its_checksum(
     assert server.asked == []
 
 
-@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("there", [True, deep(False)])
 def test_a_wheel_that_was_exchanged_or_is_gone_is_not_installed(
     tmp_path: Path, ootci: Tool, server: TorchServer, there: bool
 ) -> None:

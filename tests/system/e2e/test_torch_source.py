@@ -95,7 +95,7 @@ def test_a_machine_whose_c_library_is_too_old_for_the_torch_is_no_fault_of_the_p
     assert fetched == "passed" or "GLIBC_2.34" in stage["reason"]
 
 
-@pytest.mark.parametrize("ref", ["main", "v2.15.0", "the commit"])
+@pytest.mark.parametrize("ref", ["main", *map(deep, ("v2.15.0", "the commit"))])
 def test_a_ref_is_built_whatever_it_is(pytorch: PyTorchSources, build: Build, ref: str) -> None:
     ran, source = build("--ref", pytorch.main if ref == "the commit" else ref)
     assert ran.code == 0, ran.out + ran.err
@@ -142,6 +142,7 @@ def test_a_wheel_that_says_another_commit_is_refused(pytorch: PyTorchSources, bu
     assert f"the wheel was built, by its own account, from {pytorch.head}, and not from {pytorch.main}" in ran.err
 
 
+@pytest.mark.deep
 def test_what_was_compiled_before_comes_from_the_compiler_cache(
     tmp_path: Path, pytorch: PyTorchSources, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def _moved(file: Path, to: Path, old: str, new: str) -> None:
     to.write_text(text.replace(old, new), encoding="utf-8")
 
 
+@pytest.mark.deep
 def test_a_nightly_tests_what_its_matrix_says(ours: Repository, index: Mapping[str, str], tmp_path: Path) -> None:
     vendor = _vendor(tmp_path, "nightly.yml")
     run = run_workflow(
@@ -269,6 +270,7 @@ def _delivered(
     )
 
 
+@pytest.mark.deep
 def test_what_the_relay_delivers_is_tested_and_answered(
     ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:

@@ -245,7 +245,7 @@ def test_a_plan_that_cannot_be_made_is_red_and_starts_nothing(scheduled: Schedul
 
 @pytest.mark.parametrize(
     ("event", "exit_code", "result"),
-    [("push", 0, "success"), ("push", 1, "failure"), deep("pull_request", 0, "success")],
+    [("push", 0, "success"), deep("push", 1, "failure"), deep("pull_request", 0, "success")],
 )
 def test_checks_run_the_repositorys_own_command(event: str, exit_code: int, result: str, tmp_path: Path) -> None:
     repository = Repository.copy(tmp_path)

@@ -18,7 +18,7 @@ from forking_python import OP_DB, ForkingPython, base_environment
 from preparation import prepare_once
 from small_suites import DevicePython, read_events
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.deep, pytest.mark.torch]
 
 CAPABILITIES = ("default", "avx2", "avx512")
 LIBRARIES = {"ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
@@ -104,7 +104,6 @@ def test_operators_that_differ_most(differing: dict[str, list[dict[str, str]]], 
     assert differing[device] == [dict.fromkeys([*FORWARD_IDS, *BACKWARD_IDS], "passed")] * 2
 
 
-@pytest.mark.deep
 def test_the_published_allowances_are_those_of_this_torch(reference: DevicePython, tmp_path: Path, root: Path) -> None:
     """Those that the error of the cpu makes depend on the machine, the others on torch."""
     made = tmp_path / "allowances.json"
@@ -135,7 +134,6 @@ def plain(reference: DevicePython, shared: Path) -> Callable[[str], dict[str, st
     return lambda device: prepare_once(shared, f"outcomes-{device}", partial(outcomes, device))
 
 
-@pytest.mark.deep
 @pytest.mark.long
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("environment", ENVIRONMENTS[1:], ids=lambda environment: "-".join(environment.values()))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from functools import cache
 
 import pytest
+from drawn import deep_but
 from sabotage import DEVICE
 from small_suites import BREAK, DevicePython, SmallSuites, broken_environment, run_ids
 
@@ -51,6 +54,9 @@ SHOWN = {
     ),
 }
 """Broken devices, and tests of all suites that fail on them: with parameters of every kind, and by every fixture."""
+DRAWN = ("wrong-kernel", "mixed-addition", "forgotten-state")
+"""Run by `make test`."""
+Texts = Callable[[str], dict[str, str]]
 
 RUN_EACH = """
 import json
@@ -83,15 +89,15 @@ def python(reference: DevicePython, forking_ops: DevicePython) -> DevicePython:
 
 
 @pytest.fixture(scope="module")
-def texts(python: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """By broken device and test, the text of the failure."""
-    return {
-        variant: {
-            test_id: end["text"]
-            for test_id, end in run_ids(python, DEVICE, ids, tmp_path_factory.mktemp(variant), variant).items()
-        }
-        for variant, ids in SHOWN.items()
-    }
+def texts(python: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> Texts:
+    """Of a broken device, the text of the failure of each test."""
+
+    @cache
+    def of(variant: str) -> dict[str, str]:
+        ends = run_ids(python, DEVICE, SHOWN[variant], tmp_path_factory.mktemp(variant), variant)
+        return {test_id: end["text"] for test_id, end in ends.items()}
+
+    return of
 
 
 def _run(python: DevicePython, snippets: dict[str, list[str]], variant: str) -> dict[str, str | None]:
@@ -106,10 +112,10 @@ def _run(python: DevicePython, snippets: dict[str, list[str]], variant: str) -> 
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("variant", SHOWN)
-def test_lines_fail_on_the_broken_device(python: DevicePython, texts: dict[str, dict[str, str]], variant: str) -> None:
-    assert set(texts[variant]) == set(SHOWN[variant])
-    snippets = {test_id: lines_of(text) for test_id, text in texts[variant].items()}
+@pytest.mark.parametrize("variant", deep_but(DRAWN, SHOWN))
+def test_lines_fail_on_the_broken_device(python: DevicePython, texts: Texts, variant: str) -> None:
+    assert set(texts(variant)) == set(SHOWN[variant])
+    snippets = {test_id: lines_of(text) for test_id, text in texts(variant).items()}
     assert all(2 <= len(lines) <= 5 for lines in snippets.values())
     came = _run(python, snippets, variant)
     for test_id, said in came.items():
@@ -118,14 +124,15 @@ def test_lines_fail_on_the_broken_device(python: DevicePython, texts: dict[str, 
 
 
 @pytest.mark.torch
-def test_lines_pass_on_the_whole_device(python: DevicePython, texts: dict[str, dict[str, str]]) -> None:
-    snippets = {test_id: lines_of(text) for found in texts.values() for test_id, text in found.items()}
+@pytest.mark.parametrize("variant", deep_but(DRAWN, SHOWN))
+def test_lines_pass_on_the_whole_device(python: DevicePython, texts: Texts, variant: str) -> None:
+    snippets = {test_id: lines_of(text) for test_id, text in texts(variant).items()}
     assert _run(python, snippets, "") == dict.fromkeys(snippets)
 
 
 @pytest.mark.torch
-def test_text_says_what_was_expected_and_what_happened(texts: dict[str, dict[str, str]]) -> None:
-    text = texts["wrong-kernel"]["smoke/test_arithmetic.py::test_binary_operator_equals_cpu[mul]"]
+def test_text_says_what_was_expected_and_what_happened(texts: Texts) -> None:
+    text = texts("wrong-kernel")["smoke/test_arithmetic.py::test_binary_operator_equals_cpu[mul]"]
     happened = re.search(
         r"^Happened: AssertionError: expected (\S+) at index \(0, 0\), got (\S+) \(256 of 256", text, re.M
     )
@@ -142,9 +149,9 @@ def test_text_says_what_was_expected_and_what_happened(texts: dict[str, dict[str
 
 
 @pytest.mark.torch
-def test_lines_of_an_operator_need_torch_only(texts: dict[str, dict[str, str]]) -> None:
+def test_lines_of_an_operator_need_torch_only(texts: Texts) -> None:
     """The smallest sample that differs, with its elements; the gradients take the test itself."""
-    forward, backward = (lines_of(texts["wrong-kernel"][test_id]) for test_id in OPERATORS)
+    forward, backward = (lines_of(texts("wrong-kernel")[test_id]) for test_id in OPERATORS)
     assert re.fullmatch(
         r"def call\(device\): return torch\.mul\(torch\.tensor\(-?[\d.]+, .*device=device\)\)", forward[1]
     )

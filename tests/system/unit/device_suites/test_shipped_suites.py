@@ -59,7 +59,7 @@ def test_ids_are_the_same_again(collected: list[dict[str, Any]], forking_ops: De
     assert {test["id"] for test in event["tests"]} == {test["id"] for test in collected}
 
 
-@pytest.mark.parametrize(("share", "tests"), [("12/12", 60), deep("1/1", 600)])
+@pytest.mark.parametrize(("share", "tests"), [("12/24", 30), deep("1/1", 600)])
 def test_the_control_run_passes_without_the_tool_and_uses_no_compiled_code_of_others(
     device_python: DevicePython, tmp_path: Path, share: str, tests: int
 ) -> None:
@@ -80,6 +80,7 @@ def test_the_control_run_passes_without_the_tool_and_uses_no_compiled_code_of_ot
 FILES_ABOUT_CARDS = ("smoke/test_device.py", "integration/test_device.py", "integration/test_registration.py")
 
 
+@pytest.mark.deep
 def test_a_device_with_one_card_fails_nothing_for_it(reference: DevicePython, tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
     options = ("--device", "openreg", "-q", "--events", str(log))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn import deep
 from pytorch_test_files import SMALL
 from sabotage import DEVICE
 from small_checkout import Upstream, imported, outcomes_of
@@ -45,6 +44,7 @@ def _stages(
     return outcomes_of(tuple(event for event in events if event.get("attempt", 1) == 1)), events
 
 
+@pytest.mark.deep
 def test_declarations_are_tried_apart_from_the_run(upstream: Upstream, python_with_torch: str, tmp_path: Path) -> None:
     upstream.write(test_small=SMALL.format(body="os.abort()", head=""))
     exclusions = {"TestThings": ["test_fail", "test_param"], "TestSmall": ["test_one"]}
@@ -124,11 +124,12 @@ BAD_HEADS = {
 """What a file does while it is imported: its outcome, and what is said of it."""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("seconds", "workers", "heads"),
     [
         (20, 1, ("", "os._exit(0)", "", "time.sleep(600)", "")),
-        deep(300, 2, ("", "os.abort()", "")),
+        (300, 2, ("", "os.abort()", "")),
     ],
 )
 def test_a_file_that_ends_or_hangs_the_importer_costs_that_file(

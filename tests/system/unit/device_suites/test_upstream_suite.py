@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from drawn import deep
 from pytorch_test_files import LABELLED, LABELS, RENAMED, SECOND_BASE, SMALL
 from sabotage import DEVICE
 from small_checkout import Upstream, ended, errors_of, imported, outcomes_of
@@ -30,7 +31,7 @@ THINGS_PASS = {
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("device", ["cpu", DEVICE])
+@pytest.mark.parametrize("device", [deep("cpu"), DEVICE])
 def test_every_test_that_pytorch_made_for_the_device_is_run(upstream: Upstream, device: str) -> None:
     done, events = upstream.run(device=device)
     assert outcomes_of(events) == {
@@ -189,6 +190,7 @@ def test_tests_that_are_not_made_because_of_a_declaration_can_be_run_alone(upstr
     assert set(outcomes_of(events).values()) == {"passed", "failed"}
 
 
+@pytest.mark.deep
 @pytest.mark.torch
 def test_a_class_that_was_made_twice_is_an_error(upstream: Upstream, device_python: DevicePython) -> None:
     """PyTorch's own variable for another base class makes every test twice; the suite takes it away."""
@@ -201,7 +203,7 @@ def test_a_class_that_was_made_twice_is_an_error(upstream: Upstream, device_pyth
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("commit", [None, "0" * 40])
+@pytest.mark.parametrize("commit", [None, deep("0" * 40)])
 def test_tests_of_another_commit_are_refused(upstream: Upstream, commit: str | None) -> None:
     wrong = ["--upstream-commit=" + commit] if commit else []
     options = [f"--upstream-tests={upstream.tests}", *wrong]

@@ -175,7 +175,7 @@ def interval(found: int, total: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / size), (middle + half) / size
 
 
-@pytest.mark.parametrize(("nights", "sound", "breaks"), [(55, 1000, 100), deep(330, 6000, 600)])
+@pytest.mark.parametrize(("nights", "sound", "breaks"), [(33, 600, 60), deep(330, 6000, 600)])
 def test_the_gate_is_seldom_wrong_on_sound_nights_and_misses_no_break(
     nights: int, sound: int, breaks: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

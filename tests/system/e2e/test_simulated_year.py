@@ -25,7 +25,7 @@ def _judged(world: World, folder: Path) -> Score:
     return score
 
 
-@pytest.mark.parametrize("nights", [120, deep(365)])
+@pytest.mark.parametrize("nights", [60, deep(365)])
 def test_every_planted_event_is_judged_and_dated_rightly(
     nights: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

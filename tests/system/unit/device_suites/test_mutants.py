@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from drawn import deep_but
 from mutants import DEVICE, DRAWN, KERNELS, WAYS, drawn
 from small_suites import DevicePython, read_events
 
@@ -114,12 +115,18 @@ TOLD = {
 """How a failure tells in which way a kernel is wrong."""
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize("way", TOLD)
-def test_a_failure_tells_the_way(forking_ops: DevicePython, way: str) -> None:
-    environment = {"OPS_MUTANT": f"{way} / sin", "PYTHONPATH": str(Path(__file__).parent)}
+@pytest.fixture(scope="module")
+def varied(forking_ops: DevicePython) -> str:
+    """A test of all these ways that the whole device passes."""
     test = "ops/test_variations.py::test_variations[sin-float32]"
     assert forking_ops("-m", "pytest", "-q", test, "--device", DEVICE).returncode == 0
-    done = forking_ops("-m", "pytest", "-p", "mutants", "-q", test, "--device", DEVICE, env=environment)
+    return test
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("way", deep_but({"ignores strides", "keeps state", "wrong on a side stream"}, TOLD))
+def test_a_failure_tells_the_way(forking_ops: DevicePython, varied: str, way: str) -> None:
+    environment = {"OPS_MUTANT": f"{way} / sin", "PYTHONPATH": str(Path(__file__).parent)}
+    done = forking_ops("-m", "pytest", "-p", "mutants", "-q", varied, "--device", DEVICE, env=environment)
     assert done.returncode == 1
     assert TOLD[way] in done.stdout

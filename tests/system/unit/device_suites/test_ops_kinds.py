@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn import deep
 from small_suites import DevicePython, read_events
 
 pytestmark = pytest.mark.torch
@@ -34,7 +35,7 @@ def ends(log: Path) -> dict[str, dict[str, Any]]:
     return {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
 
 
-@pytest.mark.parametrize("device", ["cpu", "openreg"])
+@pytest.mark.parametrize("device", [deep("cpu"), "openreg"])
 def test_each_kind_passes(forking_ops: DevicePython, tmp_path: Path, device: str) -> None:
     log = tmp_path / "events.jsonl"
     done = forking_ops("-m", "pytest", *FEW, "--device", device, "-q", f"--events={log}")

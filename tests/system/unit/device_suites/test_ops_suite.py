@@ -250,6 +250,7 @@ def test_what_only_a_plugin_breaks_on_the_cpu_is_the_plugin_s_failure(
     assert "only while the plugin is loaded the cpu raises RuntimeError: the plugin has" in came[names[0]]["message"]
 
 
+@pytest.mark.deep
 @pytest.mark.torch
 def test_a_wrong_kernel_is_caught(device_python: DevicePython, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "OPENREG_FAULT", "wrong-result")

@@ -138,7 +138,7 @@ class Kernels:
         given = {id(self._held(leaf)): leaf for leaf in tensors if not leaf.is_cpu}
         made = op(*pytree.tree_map(self._to_host, args), **pytree.tree_map(self._to_host, kwargs))
         for leaf in given.values():
-            if leaf.shape != self._held(leaf).shape:  # an `out=` that was resized
+            if leaf.shape != self._held(leaf).shape:  # an `out=` that was resized, or a view in place
                 leaf.data = self._put(self._held(leaf))
         return pytree.tree_map(lambda value: given[id(value)] if id(value) in given else self._to_device(value), made)
 
@@ -153,7 +153,10 @@ class Kernels:
         return torch.ops.aten._to_copy.default.redispatch(COMPOSITE, tensor, **options)
 
     def view(self, tensor: torch.Tensor, size: Any, *_: Any) -> torch.Tensor:
-        """A view, or a copy if the CPU has no such view: PyTorch assumes that tensors of this device are contiguous."""
+        """A view; for PyTorch's own calls, which assume contiguous tensors, a copy where the CPU has no such view.
+
+        Those of a program have passed `check_view`.
+        """
         return self._put(self._held(tensor).reshape(size))
 
     def view_as_real(self, tensor: torch.Tensor) -> torch.Tensor:

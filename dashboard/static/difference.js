@@ -1,5 +1,6 @@
 // How run B differs from run A, from their files in the API. `rules` is the page's: the table of changes by outcome, the
-// letters of outcomes, and the names of changes and outcomes that count. scripts/ootci/model/difference.py makes it; no outcome is judged here.
+// letters of outcomes, and the names of changes and outcomes that count. scripts/ootci/model/difference.py makes it; no
+// outcome is judged here.
 "use strict";
 
 /** The letter of each row that is in a run: `p3.f` are the rows 0 to 2 and 4. */

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    import requests  # functions import it themselves: that takes as long as a quarter of a command's start
+    import requests  # its import takes a quarter of a command's start, so the functions that use it import it
 
 TIMEOUT_SECONDS = (10, 30)
 """For connecting, and between two pieces of an answer."""

@@ -28,7 +28,7 @@ class Need:
 _GUARD = "`c10::impl::DeviceGuardImplInterface` (c10/core/impl/DeviceGuardImplInterface.h)"
 _HOOKS = "`at::PrivateUse1HooksInterface` (ATen/detail/PrivateUse1HooksInterface.h)"
 _ALLOCATOR = "`c10::DeviceAllocator` (c10/core/CachingDeviceAllocator.h)"
-_ONLY = "This needs C++."
+_CPP = "This needs C++."
 
 PROBED: Mapping[str, Need] = MappingProxyType(
     {
@@ -52,7 +52,7 @@ PROBED: Mapping[str, Need] = MappingProxyType(
                 Capability.DEVICE,
                 "`torch.accelerator.synchronize()` waits with it until all queued work is done, before a clock is "
                 "stopped for instance.",
-                f"Implement `synchronizeDevice` of {_GUARD}; a synchronous device returns at once. {_ONLY}",
+                f"Implement `synchronizeDevice` of {_GUARD}; a synchronous device returns at once. {_CPP}",
             ),
             Need(
                 "memory with an address",
@@ -70,14 +70,14 @@ PROBED: Mapping[str, Need] = MappingProxyType(
                 "streams",
                 Capability.STREAMS_EVENTS,
                 "PyTorch runs copies beside kernels on them, in FSDP2 for instance.",
-                f"Implement `getStream`, `getNewStream`, `exchangeStream` and `synchronizeStream` of {_GUARD}. {_ONLY}",
+                f"Implement `getStream`, `getNewStream`, `exchangeStream` and `synchronizeStream` of {_GUARD}. {_CPP}",
             ),
             Need(
                 "events",
                 Capability.STREAMS_EVENTS,
                 "PyTorch orders the work of several streams with them, and measures its time.",
                 f"Implement `record`, `block`, `queryEvent`, `synchronizeEvent`, `destroyEvent` and `elapsedTime` of "
-                f"{_GUARD}. {_ONLY}",
+                f"{_GUARD}. {_CPP}",
             ),
             Need(
                 "a generator",
@@ -85,7 +85,7 @@ PROBED: Mapping[str, Need] = MappingProxyType(
                 "PyTorch draws the random numbers of dropout and of initial weights from it, after "
                 "`torch.manual_seed` the same ones again.",
                 "Derive a class from `c10::GeneratorImpl` (c10/core/GeneratorImpl.h), and return it from "
-                f"`getDefaultGenerator` and `getNewGenerator` of {_HOOKS}. {_ONLY}",
+                f"`getDefaultGenerator` and `getNewGenerator` of {_HOOKS}. {_CPP}",
             ),
             Need(
                 "a generator's state",
@@ -98,14 +98,14 @@ PROBED: Mapping[str, Need] = MappingProxyType(
                 Capability.PINNED_MEMORY,
                 "A DataLoader with `pin_memory=True` copies its batches through it, and copies from it need not block.",
                 f"Implement `getPinnedMemoryAllocator` and `isPinnedPtr` of {_HOOKS}, and register the allocator with "
-                f"`REGISTER_HOST_ALLOCATOR` (ATen/core/CachingHostAllocator.h). {_ONLY}",
+                f"`REGISTER_HOST_ALLOCATOR` (ATen/core/CachingHostAllocator.h). {_CPP}",
             ),
             Need(
                 "memory statistics",
                 Capability.MEMORY,
                 "`torch.accelerator.memory_allocated` and its neighbors tell how much memory a program takes.",
                 f"Implement {_ALLOCATOR} with `getDeviceStats`, and register it with `REGISTER_ALLOCATOR` "
-                f"(c10/core/Allocator.h). {_ONLY}",
+                f"(c10/core/Allocator.h). {_CPP}",
             ),
             Need(
                 "fork detection",

@@ -81,6 +81,7 @@ class RunPages:
         self._shown = shown
         self._judged = {night.run_id: night for night in shown.verdict.history}
         self._streaks = streaks_of(shown.verdict)
+        self._told = {plan_id: page.run for plan_id, page in self._counting.items()}
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
         self._before = {after.run.id: before for before, after in nights}
         self._after = {before.run.id: after for before, after in nights}
@@ -148,7 +149,6 @@ class RunPages:
         failing = [outcome.id for outcome in run.outcomes if outcome.is_failure]
         is_broken = bool(failing) or (night is not None and night.verdict in BROKEN)
         ends = self._streaks.get(night.plan_id) if night else None
-        told = {plan_id: page.run for plan_id, page in self._counting.items()}
         return {
             "device": self._device,
             "page": page,
@@ -167,7 +167,7 @@ class RunPages:
             "groups": (),
             "withdrawn": None,
             "judged": night,
-            "streak": streak(self._device, ends, told) if ends and not (whole and whole.card) else None,
+            "streak": streak(self._device, ends, self._told) if ends and not (whole and whole.card) else None,
             "whole": whole,
             "again": commands(self._shown.item, run, failing) if is_broken and not (whole and whole.card) else (),
             "before": self._before.get(page.run.id),

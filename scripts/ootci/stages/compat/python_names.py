@@ -14,6 +14,8 @@ from .torch_modules import parsed, statements
 
 MAX_SOURCE = 8 << 20
 """Bytes of one source file: the longest of torch 2.13.0 has 1.1 MB."""
+MAX_PARSED = 1 << 20
+"""Bytes of one source that is parsed: the syntax tree of one that long takes 100 MB, and a gigabyte if it is dense."""
 MAX_NAMES = 100_000
 _FROM = re.compile(
     r"^[ \t]*from[ \t]+(torch[\w.]*)[ \t]+import\b(?:[ \t]*(\((?:[^()#]|#[^\n]*\n)*\))|((?:[^\n\\]|\\\n)*))",
@@ -115,7 +117,7 @@ def places_in(source: bytes, names: Collection[str]) -> dict[str, str] | None:
         names: dotted names, and overloads such as ``aten::full.names``; those that it may do without are left out.
 
     """
-    tree = parsed(source)
+    tree = parsed(source) if len(source) <= MAX_PARSED else None
     if tree is None:
         return None
     found: dict[str, str] = {}

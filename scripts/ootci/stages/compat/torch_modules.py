@@ -11,6 +11,10 @@ from functools import cached_property
 _PYTHON = re.compile(r"(/__init__)?\.pyi?$")
 _STUB = re.compile(r"^(?:    )?(?:async )?(?:def|class) (\w+)|^(?:    )?(\w+) *[:=]", re.MULTILINE)
 _DEFINITION = re.compile(r"^(?:class |def |async def |(?=\w+ *(?:=|: ?[\w\[\]., |]+=)))(\w+)", re.MULTILINE)
+_IMPORTS = re.compile(
+    r"^(?:from[ \t]+[\w.]+[ \t]+)?import\b(?:[ \t]*(\((?:[^()#]|#[^\n]*\n)*\))|((?:[^\n\\]|\\\n)*))", re.MULTILINE
+)
+_IMPORTED = re.compile(r"(\w+)[\w.]*(?:\s+as\s+(\w+))?|#.*")
 _MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
 _REPLACES_ITSELF = re.compile(rb"\bsys\.modules\[__name__\]")
 _WORD_IN_QUOTES = re.compile(r"[\"']([A-Za-z_]\w*)[\"']")
@@ -36,6 +40,7 @@ class Modules:
         self._read = read
         self._known: dict[str, frozenset[str]] = {}
         self._plain: dict[str, frozenset[str]] = {}
+        self._words: dict[str, frozenset[str]] = {}
 
     def beyond(self, other: Modules) -> set[str]:
         """What a source can import from this torch and not from the other one; a module stands for all names in it."""
@@ -63,19 +68,29 @@ class Modules:
     def has(self, name: str) -> bool:
         """Whether a dotted name is a module, or is bound in the module before its last dot."""
         module, _, attribute = name.rpartition(".")
-        if self.is_module(name) or self._plainly_binds(module, attribute):
+        if self.is_module(name):
             return True
+        # Most of the time goes into parsing, so a module is parsed only where its text leaves it open.
+        if (plain := self._binds_by_its_text(module, attribute)) is not None:
+            return plain
         bound = self._bound(module, frozenset())
         return bound is not None and attribute in bound
 
-    def _plainly_binds(self, module: str, attribute: str) -> bool:
-        """Whether a definition begins a line, which is quicker to see than to parse the module."""
+    def _binds_by_its_text(self, module: str, attribute: str) -> bool | None:
+        """Whether a definition or an import of the name begins a line; None where only the syntax tree tells."""
         file = self._file(module)
         if file is None or not file.endswith(".py"):
-            return False
+            return None
         if module not in self._plain:
-            self._plain[module] = frozenset(_DEFINITION.findall(self._read(file).decode("utf-8", "replace")))
-        return attribute in self._plain[module]
+            text = self._read(file).decode("utf-8", "replace")
+            imported = (found for listed in _IMPORTS.findall(text) for found in _IMPORTED.findall("".join(listed)))
+            self._plain[module] = frozenset(_DEFINITION.findall(text)) | {alias or name for name, alias in imported}
+            # Of a star import, and of what torch/__init__.py takes from its binary, the names are elsewhere.
+            is_whole = module != "torch" and "import *" not in text
+            self._words[module] = frozenset(_WORD.findall(text)) if is_whole else frozenset()
+        if attribute in self._plain[module]:
+            return True
+        return False if self._words[module] and attribute not in self._words[module] else None
 
     def _file(self, module: str) -> str | None:
         path = module.replace(".", "/")

@@ -102,6 +102,10 @@ WHEELS: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a long entry point": (lambda folder: _entries(folder, f"c = {'x' * 9000}\n"), "too long"),
     "a pipe": (lambda folder: folder / "absent" / NAME, "cannot be read"),
     "deep source": (lambda folder: _source(folder, b""), ""),
+    "a source that fills the memory when it is parsed": (
+        lambda folder: _zip(folder, ("torch_card/x.py", b"import torch.x\n" + b"f()\n" * (7 << 18))),
+        "",
+    ),
     "many names of torch": (
         lambda folder: _source(folder, b"".join(b"from torch import a%d\nother.thing\n" % i for i in range(30_000))),
         "",

@@ -102,6 +102,36 @@ def test_names_that_another_torch_lacks_are_found_through_imports_and_packages()
     assert after.beyond(before) == {"torch.late"}
 
 
+IMPORTING = """
+import os, torch.cuda
+import torch.nn as nn
+from .inner import one, two as second
+from torch.utils import (
+    many,  # comments and (brackets)
+    named as other,
+)
+from torch import \\
+    continued
+if True:
+    from torch.inner import nested
+try:
+    import maybe
+except ImportError:
+    maybe = None
+text = "word"
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["os", "torch", "nn", "one", "second", "many", "other", "continued", "nested", "maybe"]
+)
+def test_a_module_has_what_it_imports_at_the_begin_of_a_line_or_elsewhere(name: str) -> None:
+    modules = Modules(("torch/x.py",), lambda _: IMPORTING.encode())
+    assert modules.has(f"torch.x.{name}")
+    for other in ("two", "named", "cuda", "comments", "word", "absent", "inner"):
+        assert not modules.has(f"torch.x.{other}")
+
+
 def test_the_commit_is_the_one_that_torch_says(torches: tuple[TorchWheel, TorchWheel]) -> None:
     assert [torch.commit for torch in torches] == [COMMIT, COMMIT]
 

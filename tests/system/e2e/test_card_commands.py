@@ -106,14 +106,14 @@ def test_in_the_vendor_s_repository(tmp_path: Path, ootci: Tool, tool_python: Pa
 
 
 @pytest.mark.torch
-def test_in_a_fresh_checkout(checkout: Path, shared: Path, tmp_path: Path) -> None:
+def test_in_a_fresh_checkout(checkout: Path, tmp_path: Path) -> None:
     ours = _clone(checkout, tmp_path / "ours")
     file = ours / "devices" / "openreg.yaml"
     sound = with_smoke_only(file.read_text(encoding="utf-8"))
     _commit(file, sound)
     # A night on another torch than the requested one is evidence of nothing, so that no nightly is requested.
     nightly = ["make", "nightly", "TORCH=release"]
-    with torch_variables(shared / "torch-index") as variables:
+    with torch_variables(tmp_path / "torch-index") as variables:
         env = {"PYTHON": sys.executable, **variables}
         run_command(nightly, ours, env, timeout=3000)
         fault = sound.replace("  OPENREG_DEVICE_COUNT", "  OPENREG_FAULT: wrong-result\n  OPENREG_DEVICE_COUNT")

@@ -221,8 +221,8 @@ class _Pages:
             if age := age_when_taken(run):
                 self._ages[name] = age
         predicted = self._verdicts.predicted.of(name) if self._verdicts.predicted else None
-        own = (judged.run, judged.path) if judged is not None else None
-        others = [(other, self._run_of(other)) for other in self._verdicts.also if other.device == name]
+        own = (judged.stored.without(judged.unsettled_rows), judged.path) if judged is not None else None
+        others = [(other, self._run_of(other, device)) for other in self._verdicts.also if other.device == name]
         support = self._support[name] = support_of(device, verdict, own, others, predicted)
         address = self._pages.canonical("")
         shown = device_page(item, verdict, pages, run, plan, self._main.get(name), address, predicted)
@@ -281,16 +281,20 @@ class _Pages:
         """A run with the tests that did not pass, and those of the operators."""
         return self._history.whole(run, {*run.with_outcomes(NOT_PASSED), *run.of_suites((OPERATORS_SUITE,)).rows()})
 
-    def _run_of(self, other: OtherTorchVerdict) -> Run | None:
-        runs = reversed(self._history.stored_runs(other.run_as))
-        return next((run.head for run in runs if run.head.id == other.run_id), None)
+    def _run_of(self, other: OtherTorchVerdict, device: Device) -> StoredRun | None:
+        """The run on another torch, without the tests that are not counted against the device."""
+        nights = self._nights_of(run_pages(self._history.stored_runs(other.run_as)), device)
+        return next((run.without(night.unsettled) for _, run, night in nights if run.head.id == other.run_id), None)
+
+    def _nights_of(self, pages: Sequence[RunPage], device: Device) -> ParityNights:
+        counting = by_nightly(pages)
+        told = ((plan, counting[plan.id].stored) for plan in self._nightlies if plan.id in counting)
+        return tuple(parity_nights(told, device.bad_ranges))
 
     def _runs(self, device: Device, verdict: DeviceVerdict) -> tuple[tuple[RunPage, ...], ParityNights]:
         """The page of each of a device's runs, and each night's counts of PyTorch's own tests."""
         pages = with_listed(run_pages(self._history.stored_runs(device.name)), verdict, self._plans)
-        counting = by_nightly(pages)
-        told = ((plan, counting[plan.id].stored) for plan in self._nightlies if plan.id in counting)
-        nights = tuple(parity_nights(told, device.bad_ranges))
+        nights = self._nights_of(pages, device)
         unsettled = {plan.id: night.unsettled for plan, _, night in nights}
         return tuple(replace(page, unsettled_rows=unsettled.get(page.run.plan_id, ())) for page in pages), nights
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,17 +11,21 @@ import pytest
 from unit.render.pages import Element, read
 from unit.samples import device, night, on_release, run
 from unit.stages.other_torches import BAD, GOOD, dev, on, planned
+from unit.upstream_nights import SUITES
 
 from ootci.history.store import History
 from ootci.model.build import PluginBuild
 from ootci.model.compat import Compat, Forecast, Prediction
+from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchBuild
 from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.badge import COLOURS
 
 NIGHTLY, NEWEST, BEFORE = "2.16.0.dev20261107+cpu", "2.15.0+cpu", "2.14.1+cpu"
-NAMES = ("asked", "dev", "fell", "lost", "own", "paused")
+NAMES = ("asked", "dev", "fell", "lost", "own", "paused", "yet")
+NOT_YET = {"integration": {"one": "failed", "two": "passed"}, "suite": "upstream"}
+"""Of PyTorch's own tests, one that never passed on the device."""
 PLUGIN = PluginBuild(package="torch-dev", version="1.2.3", source="path")
 
 
@@ -38,6 +43,11 @@ def _predictions() -> Compat:
     )
 
 
+def _with_upstream(runs: Sequence[PlannedRun]) -> tuple[PlannedRun, ...]:
+    """The same runs, those of ``yet`` with PyTorch's own tests."""
+    return tuple(one.model_copy(update={"suites": SUITES}) if one.device.startswith("yet") else one for one in runs)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("support")
@@ -45,15 +55,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history.append_plan(planned(0, "dev", "lost", dev_release=BEFORE))
     history.append_run(on(0, "dev_release", BEFORE, **GOOD))
     history.append_run(run(0, "lost", integration={"one": "passed", "two": "passed"}))
-    history.append_plan(planned(7, *NAMES[:5], dev_release=NEWEST, dev_previous_release=BEFORE))
+    tonight = planned(7, *NAMES[:5], "yet", dev_release=NEWEST, dev_previous_release=BEFORE, yet_release=NEWEST)
+    both = {"runs": _with_upstream(tonight.runs), "also": _with_upstream(tonight.also)}
+    history.append_plan(tonight.model_copy(update=both))
     failing = on(7, "dev_release", NEWEST, **BAD).model_copy(update={"url": "https://example.com/runs/7"})
     passing = on(7, "dev_previous_release", BEFORE, **GOOD).model_copy(update={"plugin": PLUGIN})
+    released = on(7, "yet_release", NEWEST, **NOT_YET)
     nightly = (
         run(7, "dev", **GOOD),
         on_release(run(7, "fell", **GOOD), NEWEST),
         run(7, "lost", integration={"one": "passed"}),
+        run(7, "yet", **NOT_YET),
     )
-    for one in (*nightly, failing, passing, *(on(7, name, NEWEST, **GOOD) for name in ("own", "asked"))):
+    for one in (*nightly, failing, passing, *(on(7, name, NEWEST, **GOOD) for name in ("own", "asked")), released):
         history.append_run(one)
     history.append_compat(_predictions())
     registry = (
@@ -63,6 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         device("lost"),
         device("own", torch={"channel": "release"}),
         device("paused", paused={"reason": "Its machine is being moved."}),
+        device("yet", torch={"also": ["release"]}, suites=[{"name": "smoke"}, {"name": "upstream"}]),
     )
     render(registry, history, judge(registry, history, night(7) + timedelta(hours=1)), folder / "site")
     return folder / "site"
@@ -84,7 +99,9 @@ def test_the_file_has_what_was_measured_else_what_is_predicted_else_nothing(site
         "lost": [("LOST_TESTS", None), (None, None), (None, None)],
         "own": [(None, None), ("OK", None), (None, None)],
         "paused": [(None, "no break found"), (None, "break predicted"), (None, None)],
+        "yet": [("OK", None), ("OK", None), (None, None)],
     }
+    assert [cells["yet"][torch]["suites"] for torch in ("nightly", "2.15")] == 2 * [["smoke", "upstream"]]
     newest, before = cells["dev"]["2.15"], cells["dev"]["2.14"]
     assert (newest["suites"], newest["why"][:7], newest["page"]) == (
         ["integration"],
@@ -127,6 +144,7 @@ def test_a_badge_names_the_releases_that_a_device_works_with(site: Path) -> None
         "lost": False,
         "own": True,
         "paused": False,
+        "yet": True,
     }
     found = _json(site, "badge/dev-support.json")
     assert (found["label"], found["message"], found["color"]) == ("torch", "2.14 · 2.15 smoke broken", COLOURS["bad"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
+from ootci.history.stored import StoredRun
 from ootci.model.compat import DevicePrediction, Forecast
 from ootci.model.device import Device
 from ootci.model.record import Record, Time
-from ootci.model.run import Run
 from ootci.model.torch_build import Channel, minor_version
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, OtherTorchVerdict, VerdictName
 
@@ -39,7 +39,8 @@ class SupportCell(Record):
     plugin: str | None = None
     """The version of the plugin."""
     suites: tuple[str, ...] = ()
-    """The suites that were reported completely, without a failing or a lost test."""
+    """The suites that were reported completely, without a test that fails and is counted, and
+    without a lost one."""
     since: Time | None = None
     """Since when it is as expected, or broken; null when that is not known."""
     forecast: Forecast | None = None
@@ -73,8 +74,8 @@ class SupportFile(WithPage, Compact):
 def support_of(
     device: Device,
     verdict: DeviceVerdict,
-    own: tuple[Run, str] | None,
-    others: Sequence[tuple[OtherTorchVerdict, Run | None]],
+    own: tuple[StoredRun, str] | None,
+    others: Sequence[tuple[OtherTorchVerdict, StoredRun | None]],
     predicted: DevicePrediction | None,
 ) -> tuple[SupportCell, ...]:
     """What is known of a device on each torch: on the nightly, then on releases, newest first.
@@ -83,11 +84,13 @@ def support_of(
         own: the run that its verdict was derived from, and the address of that run's page, from the top.
         others: its verdicts on other torches, each with its run.
 
+    Runs are without the tests that are not counted against the device.
+
     """
     run, path = own or (None, None)
     tested = verdict.torch.version if verdict.torch else None
     wanted = device.torch.channel
-    channel = run.channel if run is not None else wanted
+    channel = run.head.channel if run is not None else wanted
     column = NIGHTLY if channel is Channel.NIGHTLY else _minor(tested) if channel is Channel.RELEASE else None
     cells = [_cell(column, device, verdict, run, f"{_TOP}{path}")] if column else []
     if wanted is Channel.NIGHTLY and column != NIGHTLY and verdict.torch_request is not None:
@@ -96,7 +99,7 @@ def support_of(
         cells.append(SupportCell(torch=NIGHTLY, why=one_line(why)))
     for other, of_other in others:
         if column := _minor(other.torch):
-            cells.append(_cell(column, device, other, of_other, web_address(of_other.url) if of_other else None))
+            cells.append(_cell(column, device, other, of_other, web_address(of_other.head.url) if of_other else None))
     found: dict[str, SupportCell] = {}
     for cell in sorted(cells, key=lambda cell: cell.verdict is None):
         found.setdefault(cell.torch, cell)
@@ -109,11 +112,16 @@ def support_of(
 
 
 def _cell(
-    column: str, device: Device, judged: DeviceVerdict | OtherTorchVerdict, run: Run | None, page: str | None
+    column: str,
+    device: Device,
+    judged: DeviceVerdict | OtherTorchVerdict,
+    tested: StoredRun | None,
+    page: str | None,
 ) -> SupportCell:
-    if judged.verdict not in MEASURED or run is None:
+    if judged.verdict not in MEASURED or tested is None:
         return SupportCell(torch=column, why=one_line(judged.reason))
-    failed = {report.suite for report in run.suites if report.counts.failures} | {judged.broke_at}
+    run = tested.head
+    failed = {test.suite for test in tested.failures if not test.is_flaky} | {judged.broke_at}
     passed = run.complete_suites - failed
     return SupportCell(
         torch=column,

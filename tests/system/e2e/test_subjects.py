@@ -194,19 +194,26 @@ def test_a_device_for_inference_only_passes_smoke_and_has_a_finding(tested: Any)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("forks", "counts"), [(True, "2 passed"), (False, "1 passed, 1 skipped")])
+@pytest.mark.parametrize(
+    ("refused", "counts"), [("no", "2 passed"), ("used", "2 passed"), ("any", "1 passed, 1 skipped")]
+)
 def test_a_device_may_refuse_forked_processes(
-    device_python: Path, tmp_path: Path, root: Path, forks: bool, counts: str
+    device_python: Path, tmp_path: Path, root: Path, refused: str, counts: str
 ) -> None:
-    """What needs a fork does not apply to it, so that its cell counts the other tests only."""
+    """Once it was used, or always; then what needs a fork does not apply, and its cell counts the other tests only."""
     python, site = subjects.environment(device_python, tmp_path / "env")
-    subjects.install("python_only", site, **({} if forks else {"FORKS": False}))
+    subjects.install("python_only", site, **({} if refused == "no" else {"FORKS": False}))
+    if refused == "any":
+        backend = site / "python_only" / "backend.py"
+        source, unused = backend.read_text(encoding="utf-8"), "process: int | None = None"
+        assert unused in source
+        backend.write_text(source.replace(unused, "process: int | None = os.getpid()"), encoding="utf-8")
     file = root / "tests" / "device" / "integration" / "test_multiprocessing.py"
     command = [python, "-m", "pytest", "-rs", "-k", "fork", "-p", "no:cacheprovider", file, "--device", "pythononly"]
     said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
     assert f"= {counts}, " in said, said
     reason = "the device cannot be used after a fork: pythononly cannot be used in a forked process"
-    assert (reason in said) is not forks, said
+    assert (reason in said) is (refused == "any"), said
 
 
 def test_a_device_in_python_computes_and_learns_what_the_cpu_does(device_python: Path, tmp_path: Path) -> None:

@@ -165,10 +165,12 @@ def test_fork_before_use(device_name: str) -> None:
     """A process forked before the device was used can use it itself.
 
     It does not apply to a device that refuses that with an error that speaks of forking, as CUDA does after its use.
+    `import torch` alone is no use.
     """
     code = """
 import os, sys
 import torch
+is_used = getattr(getattr(torch, sys.argv[1], None), "is_initialized", lambda: False)()
 child = os.fork()
 if child == 0:
     try:
@@ -177,10 +179,14 @@ if child == 0:
         print(error, flush=True)
         os._exit(2 if "fork" in str(error).lower() else 1)
     os._exit(0 if right else 1)
+print(is_used)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    *said, code = run_python(code, device_name).strip().splitlines()
+    *said, is_used, code = run_python(code, device_name).strip().splitlines()
     if code == "2":
+        assert is_used == "False", (
+            f"`import torch` initializes the device, so that no forked process can use it: {said[0]}"
+        )
         pytest.skip(f"the device cannot be used after a fork: {said[0]}")
     assert code == "0", "\n".join(said)
 

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -72,14 +71,14 @@ class Size(TypedDict):
 
     Attributes:
         outcomes: how many there are.
-        facts_mib: all files but details, each packed as git packs a file.
         git_mib: a bare repository of one commit a night, packed.
+        fetched_mib: what a clone of it without its past gets, which is the newest commit and all files.
 
     """
 
     outcomes: int
-    facts_mib: float
     git_mib: float
+    fetched_mib: float
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ def rows(nights: int = NIGHTS, tests: int = TESTS) -> tuple[dict[str, Row], Size
     with tempfile.TemporaryDirectory() as folder:
         year, week, git = Path(folder) / "year", Path(folder) / "week", Path(folder) / "git"
         outcomes = _fill(feed, year, range(nights - 1), git)
-        size = _size(year, git, outcomes)
+        size = _size(git, outcomes)
         _fill(feed, week, range(nights - 8, nights - 1), None)
         last = nights - 1
         night = feed.night(last)
@@ -238,12 +237,16 @@ def _commit(git: Path, folder: Path, number: int) -> None:
     subprocess.run([*run, "-c", "gc.auto=0", "commit", "--quiet", "--message", f"night {number}"], check=True)
 
 
-def _size(folder: Path, git: Path, outcomes: int) -> Size:
-    files = [path for path in folder.rglob("*") if path.is_file() and "details" not in path.parts]
-    facts = sum(len(zlib.compress(path.read_bytes())) for path in files)
+def _size(git: Path, outcomes: int) -> Size:
     subprocess.run(["git", f"--git-dir={git}", "gc", "--quiet", "--prune=now"], check=True)
-    packs = sum(path.stat().st_size for path in (git / "objects" / "pack").iterdir())
-    return Size(outcomes=outcomes, facts_mib=facts / 2**20, git_mib=packs / 2**20)
+    fetched = git.with_name("fetched")
+    clone = ["git", "clone", "--quiet", "--bare", "--depth=1", git.as_uri(), str(fetched)]
+    subprocess.run(clone, check=True)
+    return Size(outcomes=outcomes, git_mib=_packs(git), fetched_mib=_packs(fetched))
+
+
+def _packs(git: Path) -> float:
+    return sum(path.stat().st_size for path in (git / "objects" / "pack").iterdir()) / 2**20
 
 
 def _append_once(arriving: tuple[Plan, list[Run]], folder: Path) -> None:
@@ -281,11 +284,9 @@ def lines(measured: dict[str, Row], size: Size) -> list[str]:
         f"history, {name:<27}{row['year_s']:>9.2f} s{row['week_s']:>9.2f} s{row['ratio']:>8.2f}{row['noise']:>8.0%}"
         for name, row in measured.items()
     ]
-    text = (
-        f"{size['outcomes'] / 1e6:.1f} M outcomes: {size['facts_mib']:.2f} MiB packed, {size['git_mib']:.2f} MiB in git"
-    )
+    text = f"{size['outcomes'] / 1e6:.1f} M outcomes: {size['git_mib']:.2f} MiB in git"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return [*found, f"history, a year{'':<23}{text}, a commit a night; {peak:.0f} MiB of memory"]
+    return [*found, f"history, a year{'':<23}{text}, {size['fetched_mib']:.2f} MiB fetched; {peak:.0f} MiB of memory"]
 
 
 if __name__ == "__main__":

@@ -57,9 +57,8 @@ def _history(rows: Mapping[str, Any]) -> Iterable[str]:
     size = rows["size"]
     yield ""
     millions = size["outcomes"] / 1e6
-    yield f"{millions:.1f} million outcomes, each of which can be read back, take {size['facts_mib']:.2f} MiB"
-    yield "packed, as in a branch that was squashed or fetched without its past, and"
-    yield f"{size['git_mib']:.2f} MiB in a repository with a commit for each night that was never squashed."
+    yield f"{millions:.1f} million outcomes, each of which can be read back, take {size['git_mib']:.2f} MiB in a repository"
+    yield f"with a commit for each night that was never squashed. A clone without its past gets {size['fetched_mib']:.2f} MiB."
 
 
 def _site(rows: Mapping[str, Any]) -> Iterable[str]:

@@ -138,7 +138,7 @@ def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[s
 
 def was_run(before: StoredRun | None, suite: str) -> bool:
     """Whether a run included a suite, whatever its result; a run without a test included none."""
-    return before is not None and bool(before.rows()) and any(report.suite == suite for report in before.head.suites)
+    return before is not None and any(before.states) and any(report.suite == suite for report in before.head.suites)
 
 
 def _outcomes(run: StoredRun, rows: Iterable[int]) -> dict[str, OutcomeName]:

@@ -57,8 +57,9 @@ def _history(rows: Mapping[str, Any]) -> Iterable[str]:
     size = rows["size"]
     yield ""
     millions = size["outcomes"] / 1e6
-    yield f"{millions:.1f} million outcomes, each of which can be read back, take {size['git_mib']:.2f} MiB in a repository"
-    yield f"with a commit for each night that was never squashed. A clone without its past gets {size['fetched_mib']:.2f} MiB."
+    yield f"{millions:.1f} million outcomes, each of which can be read back, take {size['git_mib']:.2f} MiB in a"
+    yield "repository with a commit for each night that was never squashed. A clone without its past gets"
+    yield f"{size['fetched_mib']:.2f} MiB."
 
 
 def _site(rows: Mapping[str, Any]) -> Iterable[str]:

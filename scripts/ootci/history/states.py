@@ -44,7 +44,7 @@ _STATES_TO_WAYS = bytes.maketrans(bytes(_BY_STATE), "".join(WAY_LETTERS[way] for
 _OUTCOME, _WAY_OF_ONE = (
     re.compile(f"[{''.join(letters)}][0-9]*") for letters in (OUTCOME_LETTERS.values(), sorted(WAY_LETTERS.values()))
 )
-_REPEATED = re.compile(r"(.)\1*")
+_REPEATED = re.compile(r"(.)\1+")
 
 
 def letters_of(states: bytes) -> tuple[str, str]:
@@ -77,9 +77,7 @@ def states_of(outcomes: str, ways: str, size: int) -> bytes:
 
 
 def _counted(letters: str) -> str:
-    return "".join(
-        found[1] + (str(len(found[0])) if len(found[0]) > 1 else "") for found in _REPEATED.finditer(letters)
-    )
+    return _REPEATED.sub(lambda found: f"{found[1]}{len(found[0])}", letters)
 
 
 def _repeated(text: str, size: int, letter: re.Pattern[str]) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 from loopback import serving
 from simulator.accuracy import with_accuracy
 from simulator.other_torches import with_also, with_other_torches
-from simulator.own_tests import with_own_tests
+from simulator.own_tests import with_advisory_suites
 from simulator.world import PAGE_AFTER, START, World
 
 import ootci
@@ -95,7 +95,7 @@ def _kept_history(folder: Path, world: World) -> Path:
                     history.append_compat(night.compat)
                 for run in night.arrivals:
                     number = (run.started_at - world.planned_at(0)).days  # a report can come on a later night
-                    whole = with_own_tests(with_accuracy(run, number, world.nights), number, world.nights)
+                    whole = with_advisory_suites(with_accuracy(run, number, world.nights), number, world.nights)
                     history.append_run(whole)
         history.folder.rename(kept)
     return kept

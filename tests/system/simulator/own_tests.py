@@ -1,12 +1,16 @@
-"""PyTorch's own tests on some invented devices, in the sample site only: the verdicts of the year do without them."""
+"""PyTorch's own tests and small models on some invented devices, in the sample site only, and not in the year's."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.run import ReportState, Run, SuiteReport
+
+from .models import SUITE as MODELS
+from .models import model_tests
 
 SUITE = "upstream"
 FILES = {
@@ -27,17 +31,24 @@ ENDING = 6
 """The last nights, on which borealis fails what it passed before: a regression."""
 
 
-def with_own_tests(run: Run, night: int, nights: int) -> Run:
-    """A run with the suite ``upstream`` besides; the same where the device does not run it, or came to no suite."""
-    if run.device not in SHARE or not any(report.state is ReportState.COMPLETE for report in run.suites):
+def with_advisory_suites(run: Run, night: int, nights: int) -> Run:
+    """A run with the suites ``upstream`` and ``models`` besides, where the device runs them and came to any suite."""
+    if not any(report.state is ReportState.COMPLETE for report in run.suites):
         return run
-    outcomes = tuple(_outcomes(run.device, night, nights))
+    found = {SUITE: _outcomes(run.device, night, nights), MODELS: model_tests(run.device, night)}
+    reports = [_report(suite, outcomes) for suite, outcomes in found.items() if outcomes]
+    every = (outcome for outcomes in found.values() for outcome in outcomes)
+    return run.model_copy(update={"suites": (*run.suites, *reports), "outcomes": (*run.outcomes, *every)})
+
+
+def _report(suite: str, outcomes: Sequence[Outcome]) -> SuiteReport:
     counts = Counter(item.outcome.value for item in outcomes)
-    report = SuiteReport(suite=SUITE, required=False, state=ReportState.COMPLETE, counts=Counts(**counts))
-    return run.model_copy(update={"suites": (*run.suites, report), "outcomes": (*run.outcomes, *outcomes)})
+    return SuiteReport(suite=suite, required=False, state=ReportState.COMPLETE, counts=Counts(**counts))
 
 
 def _outcomes(device: str, night: int, nights: int) -> list[Outcome]:
+    if device not in SHARE:
+        return []
     first, last = SHARE[device]
     share = first + (last - first) * night / max(1, nights - 1)
     found = []

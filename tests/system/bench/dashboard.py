@@ -69,7 +69,7 @@ class Fleet:
 
     def _names(self, name: str) -> list[str]:
         names = self._feed.names
-        return [f"{name}{copy or ''}" for copy in range(-(-self._devices // len(names)))][
+        return [f"{name}{'_' * copy}" for copy in range(-(-self._devices // len(names)))][
             : len(range(names.index(name), self._devices, len(names)))
         ]
 

@@ -95,8 +95,9 @@ def collect(source: bytes, file: str, used: Used) -> None:
 
 
 def _collect_operators(text: str, file: str, used: Used) -> None:
-    for name, overload in {*_OVERLOAD.findall(text), *_LOOKED_UP.findall(text)}:
-        used.operators.setdefault(_full(name, overload), set()).add(file)
+    if "aten" in text:  # in few of a plugin's sources
+        for name, overload in {*_OVERLOAD.findall(text), *_LOOKED_UP.findall(text)}:
+            used.operators.setdefault(_full(name, overload), set()).add(file)
     # A bare word can be an operator of any library.
     used.kernels |= {_full(*found) for space, *found in _KERNEL.findall(text) if space or found[1]}
 

@@ -85,11 +85,13 @@ class Modules:
             text = self._read(file).decode("utf-8", "replace")
             imported = (found for listed in _IMPORTS.findall(text) for found in _IMPORTED.findall("".join(listed)))
             self._plain[module] = frozenset(_DEFINITION.findall(text)) | {alias or name for name, alias in imported}
+        if attribute in self._plain[module]:
+            return True
+        if module not in self._words:
+            text = self._read(file).decode("utf-8", "replace")
             # Of a star import, and of what torch/__init__.py takes from its binary, the names are elsewhere.
             is_whole = module != "torch" and "import *" not in text
             self._words[module] = frozenset(_WORD.findall(text)) if is_whole else frozenset()
-        if attribute in self._plain[module]:
-            return True
         return False if self._words[module] and attribute not in self._words[module] else None
 
     def _file(self, module: str) -> str | None:

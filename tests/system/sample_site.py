@@ -19,7 +19,7 @@ from pathlib import Path
 from loopback import serving
 from simulator.accuracy import with_accuracy
 from simulator.other_torches import with_also, with_other_torches
-from simulator.own_tests import with_advisory_suites
+from simulator.own_tests import with_advisory_suites, with_advisory_suites_listed
 from simulator.world import PAGE_AFTER, START, World
 
 import ootci
@@ -56,7 +56,7 @@ def render_sample(folder: Path = FOLDER, nights: int = NIGHTS, start: datetime =
     world = World(SEED, nights=nights, tests=TESTS, ending=True, start=start)
     last = world.night(nights - 1)
     history = History(_kept_history(folder, world))
-    registry = with_also(last.registry)
+    registry = with_also(with_advisory_suites_listed(last.registry))
     render(registry, history, judge(registry, history, last.now), folder / "site")
     return folder / "site", last.now
 

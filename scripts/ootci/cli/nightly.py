@@ -25,7 +25,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName, Verdicts
-from ootci.model.words import duration
+from ootci.model.words import duration, many
 from ootci.resources import reference_device_file
 from ootci.stages.render.pages.findings import FindingsFile
 from ootci.stages.render.pages.published import API
@@ -185,12 +185,12 @@ def _say_findings(file: Path) -> None:
     """Print the first entries of the device page's list of what to fix first."""
     found = FindingsFile.model_validate_json(file.read_bytes()).findings
     for finding in found[:FINDINGS]:
-        tests = f"{finding.tests} tests: " if finding.tests else ""
+        tests = f"{many(finding.tests, 'test')}: " if finding.tests else ""
         show_text(f"  {tests}{one_line(finding.text)}")
         if finding.needed_for and finding.implement:
             show_text(f"    {finding.needed_for} {finding.implement}")
     if len(found) > FINDINGS:
-        show_text(f"  {len(found) - FINDINGS} more findings are on its page")
+        show_text(f"  {many(len(found) - FINDINGS, 'more finding')} on its page")
 
 
 def _row(name: str, verdict: VerdictName, run: Run) -> tuple[str, ...]:

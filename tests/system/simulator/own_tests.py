@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 
+from ootci.model.device import RegisteredDevice, Suite
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.run import ReportState, Run, SuiteReport
 
 from .models import SUITE as MODELS
-from .models import model_tests
+from .models import TIMES, model_tests
 
 SUITE = "upstream"
 FILES = {
@@ -39,6 +40,16 @@ def with_advisory_suites(run: Run, night: int, nights: int) -> Run:
     reports = [_report(suite, outcomes) for suite, outcomes in found.items() if outcomes]
     every = (outcome for outcomes in found.values() for outcome in outcomes)
     return run.model_copy(update={"suites": (*run.suites, *reports), "outcomes": (*run.outcomes, *every)})
+
+
+def with_advisory_suites_listed(registry: Iterable[RegisteredDevice]) -> tuple[RegisteredDevice, ...]:
+    """The devices, as files say that name these suites."""
+    found = []
+    for item in registry:
+        names = [suite for suite, devices in ((SUITE, SHARE), (MODELS, TIMES)) if item.device.name in devices]
+        suites = (*item.device.suites, *(Suite(name=name, required=False) for name in names))
+        found.append(item.model_copy(update={"device": item.device.model_copy(update={"suites": suites})}))
+    return tuple(found)
 
 
 def _report(suite: str, outcomes: Sequence[Outcome]) -> SuiteReport:

@@ -10,20 +10,15 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Any
 
-from .torch_modules import parsed, statements
+from .torch_modules import LISTED, named, parsed, statements
 
 MAX_SOURCE = 8 << 20
 """Bytes of one source file: the longest of torch 2.13.0 has 1.1 MB."""
 MAX_PARSED = 1 << 20
 """Bytes of one source that is parsed: the syntax tree of one that long takes 100 MB, and a gigabyte if it is dense."""
 MAX_NAMES = 100_000
-_FROM = re.compile(
-    r"^[ \t]*from[ \t]+(torch[\w.]*)[ \t]+import\b(?:[ \t]*(\((?:[^()#]|#[^\n]*\n)*\))|((?:[^\n\\]|\\\n)*))",
-    re.MULTILINE,
-)
+_FROM = re.compile(rf"^[ \t]*from[ \t]+(torch[\w.]*)[ \t]+import{LISTED}", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+(?=\w)([^\n]*\btorch\b[^\n]*)", re.MULTILINE)
-_NAMED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
-_COMMENT = re.compile(r"#.*")
 _STAR = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*", re.MULTILINE)
 _OVERLOAD = re.compile(r"\baten\s*\.\s*(\w+)\s*\.\s*(\w+)")
 _REACHED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)([ \t]*=(?!=))?")
@@ -71,10 +66,10 @@ def collect(source: bytes, file: str, used: Used) -> None:
     names = set()
     for module, *listed in _FROM.findall(text):
         names.add(module)
-        for name, alias in _NAMED.findall(_COMMENT.sub("", "".join(listed))):
+        for name, alias in named("".join(listed)):
             aliases[alias or name] = f"{module}.{name}"
     for listed in _IMPORT.findall(text):
-        for name, alias in _NAMED.findall(_COMMENT.sub("", listed)):
+        for name, alias in named(listed):
             if f"{name}.".startswith("torch."):
                 names.add(name)
                 aliases[alias or "torch"] = name if alias else "torch"

@@ -11,10 +11,10 @@ from functools import cached_property
 _PYTHON = re.compile(r"(/__init__)?\.pyi?$")
 _STUB = re.compile(r"^(?:    )?(?:async )?(?:def|class) (\w+)|^(?:    )?(\w+) *[:=]", re.MULTILINE)
 _DEFINITION = re.compile(r"^(?:class |def |async def |(?=\w+ *(?:=|: ?[\w\[\]., |]+=)))(\w+)", re.MULTILINE)
-_IMPORTS = re.compile(
-    r"^(?:from[ \t]+[\w.]+[ \t]+)?import\b(?:[ \t]*(\((?:[^()#]|#[^\n]*\n)*\))|((?:[^\n\\]|\\\n)*))", re.MULTILINE
-)
-_IMPORTED = re.compile(r"(\w+)[\w.]*(?:\s+as\s+(\w+))?|#.*")
+LISTED = r"\b(?:[ \t]*(\((?:[^()#]|#[^\n]*\n)*\))|((?:[^\n\\]|\\\n)*))"
+"""What follows the word ``import``: a pattern of two groups, for a list with and without brackets."""
+_IMPORTS = re.compile(rf"^(?:from[ \t]+[\w.]+[ \t]+)?import{LISTED}", re.MULTILINE)
+_NAMED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?|#.*")
 _MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
 _REPLACES_ITSELF = re.compile(rb"\bsys\.modules\[__name__\]")
 _WORD_IN_QUOTES = re.compile(r"[\"']([A-Za-z_]\w*)[\"']")
@@ -29,6 +29,11 @@ def parsed(source: bytes) -> ast.Module | None:
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def named(listed: str) -> list[tuple[str, str]]:
+    """The names after the word ``import``, each with what it is imported as, or an empty text."""
+    return [(name, alias) for name, alias in _NAMED.findall(listed) if name]
 
 
 class Modules:
@@ -83,8 +88,9 @@ class Modules:
             return None
         if module not in self._plain:
             text = self._read(file).decode("utf-8", "replace")
-            imported = (found for listed in _IMPORTS.findall(text) for found in _IMPORTED.findall("".join(listed)))
-            self._plain[module] = frozenset(_DEFINITION.findall(text)) | {alias or name for name, alias in imported}
+            imported = (found for listed in _IMPORTS.findall(text) for found in named("".join(listed)))
+            bound = {alias or name.partition(".")[0] for name, alias in imported}
+            self._plain[module] = frozenset(_DEFINITION.findall(text)) | bound
         if attribute in self._plain[module]:
             return True
         if module not in self._words:

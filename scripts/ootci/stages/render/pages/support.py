@@ -39,7 +39,7 @@ class SupportCell(Record):
     plugin: str | None = None
     """The version of the plugin."""
     suites: tuple[str, ...] = ()
-    """The suites that were reported completely, without a lost test, or a failing one that is counted."""
+    """The suites with a complete report, no lost test, and no failure that counts against the device."""
     since: Time | None = None
     """Since when it is as expected, or broken; null when that is not known."""
     forecast: Forecast | None = None

@@ -125,7 +125,7 @@ text = "word"
 @pytest.mark.parametrize(
     "name", ["os", "torch", "nn", "one", "second", "many", "other", "continued", "nested", "maybe"]
 )
-def test_a_module_has_what_it_imports_at_the_begin_of_a_line_or_elsewhere(name: str) -> None:
+def test_a_module_has_what_it_imports_at_the_beginning_of_a_line_or_elsewhere(name: str) -> None:
     modules = Modules(("torch/x.py",), lambda _: IMPORTING.encode())
     assert modules.has(f"torch.x.{name}")
     for other in ("two", "named", "cuda", "comments", "word", "absent", "inner"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ootci.model.device import UPSTREAM
-from ootci.model.plan import Plan
+from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import ReportState, SuiteReport
 from ootci.model.torch_build import Channel
 
@@ -124,12 +125,7 @@ def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
     if run is None or planned is None:
         return run
     reported = {report.suite: report for report in run.head.suites}
-    suites = tuple(
-        (reported.get(suite.name) or _missing(suite.name)).model_copy(
-            update={"required": suite.required, "min_tests": suite.min_tests}
-        )
-        for suite in planned.suites
-    )
+    suites = tuple(_as_expected(suite, reported.get(suite.name)) for suite in planned.suites)
     # Most runs are as planned. The very same one is told to be the same at no cost.
     return run if suites == run.head.suites else replace(run, head=run.head.model_copy(update={"suites": suites}))
 
@@ -152,5 +148,10 @@ def _base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
     return replace(both, head=run.head.model_copy(update={"suites": (*older, *newer)}))
 
 
-def _missing(suite: str) -> SuiteReport:
-    return SuiteReport(suite=suite, required=True, state=ReportState.MISSING, detail="the run does not mention it")
+def _as_expected(suite: PlannedSuite, report: SuiteReport | None) -> SuiteReport:
+    expected: dict[str, Any] = {"required": suite.required, "min_tests": suite.min_tests}
+    if report is None:
+        why = "the run does not mention it"
+        return SuiteReport(suite=suite.name, state=ReportState.MISSING, detail=why, **expected)
+    is_as_expected = all(getattr(report, key) == value for key, value in expected.items())
+    return report if is_as_expected else report.model_copy(update=expected)

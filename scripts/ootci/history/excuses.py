@@ -85,7 +85,8 @@ class Record:
         if self._size - self._turned.get(failing.row, -LATELY) >= LATELY:
             return False
         tonight = (OutcomeName.FAILED, False)
-        return flaky([*(run.result(failing.id) for run in self.nights), tonight]) is not None
+        rows = self.nights[-1].tests.rows_of_id(failing.id)
+        return flaky([*(run.result_in(rows) for run in self.nights), tonight]) is not None
 
 
 def _passing_again(failed: tuple[Failure, ...], run: StoredRun) -> Iterator[int]:

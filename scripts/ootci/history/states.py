@@ -173,7 +173,12 @@ def bytes_of(number: int) -> bytes:
 
 def with_outcomes(states: bytes, outcomes: Iterable[OutcomeName]) -> list[int]:
     """The rows of the tests with one of the outcomes, ascending."""
-    return _rows(states.translate(by_outcome(dict.fromkeys(outcomes, 255), otherwise=0)))
+    return _rows(states.translate(_one_of(frozenset(outcomes))))
+
+
+@lru_cache
+def _one_of(outcomes: frozenset[OutcomeName]) -> bytes:
+    return by_outcome(dict.fromkeys(outcomes, 255), otherwise=0)
 
 
 def changed_rows(before: bytes, after: bytes) -> list[int]:

@@ -98,9 +98,13 @@ class StoredRun:
 
     def result(self, test_id: str) -> tuple[OutcomeName | None, bool]:
         """A test's first outcome, and whether it was flaky; None when it is not in the run."""
-        for row in self.tests.rows_of_id(test_id):
+        return self.result_in(self.tests.rows_of_id(test_id))
+
+    def result_in(self, rows: Iterable[int]) -> tuple[OutcomeName | None, bool]:
+        """The result of the test that has these rows."""
+        for row in rows:
             if row < len(self.states) and self.states[row]:
-                return outcome_of(self.states[row]), self.is_flaky(row)
+                return outcome_of(self.states[row]), row in self.attempts and self.is_flaky(row)
         return None, False
 
     def rows(self) -> list[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -127,8 +126,12 @@ def whole(
     durations = measured.durations or (0.0,) * len(rows)
     wanted = range(len(rows)) if only is None else sorted(map(run.places.place, only))
     outcomes = {
-        place: replace(
-            _outcome(run, rows[place], said.tests.get(place), said.attempts.get(place), durations[place]),
+        place: _outcome(
+            run,
+            rows[place],
+            said.tests.get(place),
+            duration=durations[place],
+            attempts=said.attempts.get(place),
             accuracy=errors.tests.get(place),
             training=measured.trainings.get(place),
         )
@@ -153,8 +156,11 @@ def _outcome(
     run: StoredRun,
     row: int,
     said: FailureText | None,
-    attempts: tuple[Attempt, ...] | None,
+    *,
     duration: float,
+    attempts: tuple[Attempt, ...] | None,
+    accuracy: Accuracy | None,
+    training: Training | None,
 ) -> Outcome:
     test = run.tests[row]
     kept = tuple(Attempt(outcome=outcome) for outcome in run.attempts.get(row, ()))
@@ -172,6 +178,8 @@ def _outcome(
         text=said.text if said else None,
         ran=way_of(run.states[row]),
         attempts=attempts or kept,
+        accuracy=accuracy,
+        training=training,
     )
 
 

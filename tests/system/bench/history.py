@@ -123,6 +123,7 @@ class Feed:
         self._cases = sorted(enumerate(self._large.cases), key=lambda item: (item[1].suite, item[1].id))
         self._signatures = [Signature.of(case.title) for _, case in self._cases]
         self._lists: dict[tuple[str, tuple[int, ...]], tuple[str, bytes]] = {}
+        self._newest: dict[str, bytes] = {}
 
     def append(self, number: int, folder: Path) -> int:
         """Add a night's files; returns how many outcomes it had."""
@@ -136,7 +137,7 @@ class Feed:
 
     def large_run(self, run: Run, number: int) -> LargeRun:
         """A run of the small world with the tests of the large one."""
-        codes = self._large.codes(self.names.index(run.device), number) if run.outcomes else None
+        codes = self._codes_of(run, number) if run.outcomes else None
         states = codes.translate(_STATES) if codes is not None else bytes(len(self._cases))
         named: dict[Signature, list[int]] = {}
         tests, lists, place, counts = [], {}, 0, {}
@@ -157,6 +158,14 @@ class Feed:
             report.model_copy(update={"counts": counts.get(report.suite, Counts())}) for report in run.suites
         )
         return LargeRun(head_of(run.model_copy(update={"suites": suites})), tests, lists, named)
+
+    def _codes_of(self, run: Run, number: int) -> bytes | None:
+        """What came of the large world's tests. Where it has none on a night of the small one, those of the night
+        before: collect never makes a complete report of no tests.
+        """
+        if codes := self._large.codes(self.names.index(run.device), number):
+            self._newest[run.device] = codes
+        return self._newest.get(run.device)
 
     def whole_run(self, run: Run, number: int) -> Run:
         """The same as a run that a device reports."""

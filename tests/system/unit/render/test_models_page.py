@@ -69,6 +69,16 @@ def test_throughput_and_memory_are_shown_per_device_on_the_newest_night_with_mod
     ]
 
 
+def test_a_devices_page_says_how_its_models_did(tmp_path: Path) -> None:
+    site = site_of(tmp_path, history_of(tmp_path, 2), 1)
+    pages = {name: read(site / "d" / name / "index.html") for name in ("dev", "third")}
+    (shown,) = (part for part in pages["dev"].find("section") if part.attributes.get("aria-labelledby") == "models")
+    assert shown.one("p").text == (
+        "2 small models, 2 tests passed, 1 failed; trained at 0.25 times the speed of one CPU thread: speed and memory"
+    )
+    assert not pages["third"].find("h2", id="models")
+
+
 def test_the_file_has_what_the_page_shows(tmp_path: Path) -> None:
     site = site_of(tmp_path, history_of(tmp_path, 1), 0)
     found = json.loads((site / "api" / "v1" / "models.json").read_bytes())

@@ -182,7 +182,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
         "device.html",
         {"page": shown, "coverage": coverage, "accuracy": worst_accuracy()}
         | dict.fromkeys(("support", "before", "after"), ())
-        | {"lately": None, "parity": None, "readiness": None, "root": "../../", "here": "device.html"},
+        | {"lately": None, "models": None, "parity": None, "readiness": None, "root": "../../", "here": "device.html"},
     )
     sections = "; ".join(f"{part[:24]!r} {len(part.encode())}" for part in re.split("<h[23][ >]", content.decode()))
     assert len(content) < DEVICE, sections

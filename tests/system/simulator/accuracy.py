@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from random import Random
 
 from ootci.history.operators import operator_of
@@ -11,6 +12,8 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.run import Run
 
 DTYPES = ("float32", "float16", "bfloat16", "complex64")
+ROUNDED = frozenset(Path(__file__).with_name("rounded_operators.txt").read_text(encoding="utf-8").split())
+"""Operators whose results are rounded: on a real CPU the others have exact ones, or none that can have errors."""
 LIKE_THE_CPU = ("openreg",)
 ENDING = 6
 """The last nights, on which some errors of borealis are larger than before."""
@@ -25,7 +28,7 @@ def with_accuracy(run: Run, night: int, nights: int) -> Run:
 
 def _measured(device: str, item: Outcome, late: bool) -> Outcome:
     named = operator_of(item.id) if item.outcome is OutcomeName.PASSED else None
-    if named is None or named[1] not in DTYPES:
+    if named is None or named[0] not in ROUNDED or named[1] not in DTYPES:
         return item
     return item.model_copy(update={"accuracy": _errors(device, *named, late)})
 

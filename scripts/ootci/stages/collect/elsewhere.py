@@ -72,7 +72,7 @@ def _add(log: EventLog, suite: Suite, report: Report, outcomes: list[Outcome]) -
         only_tests=failed > 0,
     )
     for item in outcomes:
-        log.collected[item.id] = log.ends[item.id] = log.within_room(item)
+        log.tests[item.id] = log.within_room(item)
 
 
 AHEAD = timedelta(minutes=15)

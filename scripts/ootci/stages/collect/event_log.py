@@ -58,8 +58,8 @@ class EventLog:
     Attributes:
         started: when each stage began.
         ended: how each stage ended.
-        collected: tests that were collected, by id, those of other shares included, as if none had reported.
-        ends: outcomes of tests, by id; of several reports of one test a failure stays.
+        tests: the outcome of each test that was collected, by id, those of other shares included: `not_run` until it is
+            reported; of several reports of one test a failure stays.
         broken: files that could not be collected, as tests, by id.
         operators: how often each operator ran.
         declarations: the outcome of the declarations of the suite `upstream`; None where they were not tried.
@@ -77,8 +77,7 @@ class EventLog:
 
     started: dict[str, datetime | None] = field(default_factory=dict)
     ended: dict[str, StageEnd] = field(default_factory=dict)
-    collected: dict[str, Outcome] = field(default_factory=dict)
-    ends: dict[str, Outcome] = field(default_factory=dict)
+    tests: dict[str, Outcome] = field(default_factory=dict)
     broken: dict[str, Outcome] = field(default_factory=dict)
     operators: dict[str, OperatorUse] = field(default_factory=dict)
     declarations: dict[str, DeclarationTried] | None = None
@@ -136,15 +135,15 @@ class EventLog:
 
     def _add_test(self, test: CollectedTest) -> None:
         test_id = test_id_of(test.id)
-        if test_id in self.collected:
+        if test_id in self.tests:
             return
         self.names -= len(test_id)
-        if self.names < 0 or len(self.collected) == MAX_TESTS:
+        if self.names < 0 or len(self.tests) == MAX_TESTS:
             self.is_full = True
             return
         item = _silent(test_id, test)
         self.texts -= len(item.title or "")
-        self.collected[test_id] = item if self.texts >= 0 else item.model_copy(update={"title": None})
+        self.tests[test_id] = item if self.texts >= 0 else item.model_copy(update={"title": None})
 
     def within_room(self, item: Outcome) -> Outcome:
         """An outcome, with its texts up to a limit on their size."""
@@ -157,10 +156,10 @@ class EventLog:
 
     def _add_end(self, event: TestEnd) -> None:
         test_id = test_id_of(event.id)
-        test, before = self.collected.get(test_id), self.ends.get(test_id)
-        if test is None or (before is not None and not may_replace(before.outcome)):
+        test = self.tests.get(test_id)
+        if test is None or not may_replace(test.outcome):
             return
-        self.ends[test_id] = self.within_room(_ended(test, event))
+        self.tests[test_id] = self.within_room(_ended(test, event))
         self.room -= len(event.output or "")
         if event.output and self.room >= 0:
             self.outputs[test_id] = event.output
@@ -196,12 +195,12 @@ class EventLog:
         return tuple(item for items in suites.values() for item in items)
 
     def _outcomes(self) -> Iterator[Outcome]:
-        for test_id, test in self.collected.items():
-            item = self.ends.get(test_id, test)
+        for test_id, item in self.tests.items():
             if item.is_failure and test_id in self.attempts:
-                item = item.model_copy(update={"attempts": tuple(self.attempts[test_id])})
-            yield item
-        yield from (item for test_id, item in self.broken.items() if test_id not in self.collected)
+                yield item.model_copy(update={"attempts": tuple(self.attempts[test_id])})
+            else:
+                yield item
+        yield from (item for test_id, item in self.broken.items() if test_id not in self.tests)
 
     def stage(self, name: str) -> StageResult:
         """The result of a stage; a stage that began and has no end crashed."""

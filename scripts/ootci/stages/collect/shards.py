@@ -42,9 +42,9 @@ def log_of_share(folder: RunFolder, shard: Shard) -> EventLog:
     # The workers of a share divide it again, maybe by the same numbers: what is the share's stays the share's.
     mine = {test.id for test in of_share if test.shard == shard.index}
     for test in of_share:
-        item = log.collected.get(test_id_of(test.id))
-        if test.id not in mine and item is not None:
-            log.ends.setdefault(item.id, replace(item, outcome=OutcomeName.PASSED, message=None))
+        item = log.tests.get(test_id_of(test.id))
+        if test.id not in mine and item is not None and item.outcome is OutcomeName.NOT_RUN:
+            log.tests[item.id] = replace(item, outcome=OutcomeName.PASSED, message=None)
     return log
 
 

@@ -61,8 +61,10 @@ def collect(
     here: Mapping[str, str] = {} if by_hand else variables
     place = environment(read_probe(env), build, log.facts, here, here=not folder.shards_found())
     run = _run(device, plan, folder, build, log, place, now=now, attempt=attempt, url=url)
+    outputs = log.outputs
+    del log  # what it has besides is not needed while a hundred thousand tests are written
     write(run, folder.run)
-    write_reports(run, folder, log.outputs)
+    write_reports(run, folder, outputs)
     return run
 
 

@@ -234,12 +234,13 @@ class _Pages:
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests else None
         errors = self._errors(device, nights)
-        values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
-        values["models"] = models = device_models(self._history, name, nights, self._pages.runs[name])
-        if models:
+        if models := device_models(self._history, name, nights, self._pages.runs[name]):
             self._models[name] = models
+        values = {"coverage": coverage, "lately": lately, "models": models, "parity": own_tests, "support": support}
         beside = self._beside(name)
-        yield self._pages.show(device_path(name), "device.html", page=shown, accuracy=errors, **values, **beside)
+        yield self._pages.show(
+            device_path(name), "device.html", page=shown, accuracy=errors, readiness=ready, **values, **beside
+        )
         yield from device_accuracy_page(self._pages, errors)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.model.device import RegisteredDevice
@@ -42,7 +42,7 @@ def nightly_answer(
         address: where the site is published, with a slash at its end; devices are then links to their pages.
 
     """
-    about = _About(registry, tested, address)
+    about = About(registry, tested, address)
     failures = [
         _NewFailures(item.device, item.new_failures, item.first, item.cause_reason, item.is_first)
         for item in gate.blockers
@@ -58,31 +58,33 @@ def pull_request_answer(
     address: str | None = None,
 ) -> str:
     """May one merge a pull request: what it does to every device that was tested, and what newly fails on it."""
-    about = _About(registry, tested, address)
+    about = About(registry, tested, address)
     failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
     headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Compared with")
     return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures, about)
 
 
-class _About:
-    """The registry's facts about a device, for a cell."""
+class About:
+    """The registry's facts about a device as a comment or an issue tells them; see :func:`nightly_answer`."""
 
     def __init__(self, registry: Sequence[RegisteredDevice], tested: Mapping[str, Tested], address: str | None) -> None:
         self._registry = {item.device.name: item for item in registry}
-        self._devices = {name: item.device for name, item in self._registry.items()}
+        self.devices = {name: item.device for name, item in self._registry.items()}
         self._tested = tested
         self._address = address
 
     def name(self, device: str) -> str:
-        known = self._devices.get(device)
+        """The name that people know, as a link where there is a page."""
+        known = self.devices.get(device)
         shown = safe(known.display_name if known else device, 60)
         return f"[{shown}]({self._address}d/{device}/)" if known and self._address else shown
 
     def tier(self, device: str) -> str:
-        known = self._devices.get(device)
+        """How much it counts."""
+        known = self.devices.get(device)
         return known.tier.value if known else "-"
 
-    def again(self, device: str, failed: Sequence[str]) -> Sequence[str]:
+    def again(self, device: str, failed: Iterable[str]) -> Sequence[str]:
         """What reproduces the first failure; nothing for a device that is not registered."""
         item = self._registry.get(device)
         return to_paste(commands(item, self._tested.get(device), failed)) if item else ()
@@ -93,7 +95,7 @@ def _answer(
     headings: Sequence[str],
     rows: Sequence[tuple[str, ...]],
     failures: Sequence[_NewFailures],
-    about: _About,
+    about: About,
 ) -> str:
     sheet = Sheet(LIMIT_BYTES)
     answer = f"May one merge: {spoken(gate.answer)}"
@@ -111,7 +113,7 @@ def _answer(
     return sheet.text()
 
 
-def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
+def _blocker(item: Blocker, about: About) -> tuple[str, ...]:
     return (
         marked(VERDICTS[item.verdict]),
         about.name(item.device),
@@ -122,7 +124,7 @@ def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
     )
 
 
-def _effect(item: Effect, about: _About) -> tuple[str, ...]:
+def _effect(item: Effect, about: About) -> tuple[str, ...]:
     return (
         marked(EFFECTS[item.effect]),
         about.name(item.device),
@@ -136,7 +138,7 @@ def _effect(item: Effect, about: _About) -> tuple[str, ...]:
     )
 
 
-def _details(item: _NewFailures, about: _About) -> Iterator[str]:
+def _details(item: _NewFailures, about: About) -> Iterator[str]:
     first = many(item.total, "failure in its first run", "failures in its first run")
     told = first if item.is_first else many(item.total, "new failure")
     yield f"\n<details><summary>{safe(item.device)}: {told}</summary>\n"

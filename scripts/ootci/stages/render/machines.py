@@ -163,4 +163,4 @@ def _gate(verdicts: Verdicts) -> GateFile:
 
 def _feed(maker: PageMaker, path: str, device: Device | None, entries: Sequence[Entry], news: News) -> File:
     made = feed(device, entries, maker.verdicts.judged_at, news.plans, maker.canonical(""))
-    return maker.show(path, "feed.xml", feed=made, path=path)
+    return maker.show(path, "feed.xml", **made, path=path)

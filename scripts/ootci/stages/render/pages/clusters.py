@@ -47,14 +47,13 @@ class Clusters:
 
     def __init__(self, registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> None:
         self._verdicts = verdicts
-        found = {item.device: VERDICTS[item.verdict].word for item in verdicts.devices}
-        self._controls = [
-            found[item.device.name]
-            for item in registry
-            if item.device.tier is Tier.REFERENCE and item.device.name in found
-        ]
         self._devices = {item.device.name: item for item in registry}
         self._judged = {item.device: item for item in verdicts.devices}
+        self._controls = [
+            VERDICTS[self._judged[name].verdict].word
+            for name, item in self._devices.items()
+            if item.device.tier is Tier.REFERENCE and name in self._judged
+        ]
         # By device, and by test or stage: where its pages show what it reported, and the text.
         self._places: dict[str, dict[str, str]] = {}
         self._texts: dict[str, dict[str, Excerpt]] = {}

@@ -27,7 +27,7 @@ from ..search import Entry
 from ..status import OUTCOMES, Status
 from ..text import one_line
 from .published import Published, api_file
-from .test_nights import LOOKS
+from .test_nights import LOOKS, last_failed, merged
 
 ROWS = 200
 """Rows of a file's page, each of which is a test on a device; tests beyond are counted."""
@@ -304,18 +304,14 @@ class Lives:
 
     def _life(self, item: DeviceLives, test_id: str, rows: Sequence[int]) -> DeviceLife:
         places = [place for row in rows if (place := item.found.place(row)) is not None]
-        nights, *others = (item.found.nights(place) for place in places)
-        if others:
-            # The rows of one test are never in one run together, and `.` is the lowest letter.
-            nights = bytes(map(max, zip(nights, *others, strict=True)))
-        shown = nights.decode()
-        failed = max(map(shown.rfind, (FAILED, FLAKY)))
+        nights = merged(*(item.found.nights(place).decode() for place in places))
+        failed = last_failed(nights)
         ever_failed = max(item.found.last[place] for place in places)
         change = item.failing.get(test_id)
         known = next((found for found in item.verdict.known_failures if found.entry.matches(test_id)), None)
         return DeviceLife(
             device=item.name,
-            nights=shown,
+            nights=nights,
             last=self._plans[len(self._plans) - len(nights) + failed if failed >= 0 else ever_failed].id,
             signature=change.signature if change is not None else None,
             streak=streak_of(change, item.verdict.streaks) if change is not None else None,

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import loopback
 from unit.render.sample import NOW
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 NARROW = 320
 """Pixels of the narrowest screen that a page must fit."""
@@ -57,6 +57,13 @@ def visit(context: BrowserContext, address: str, at: datetime = NOW + timedelta(
     seen.page.on("request", lambda request: seen.requests.append(request.url))
     seen.page.goto(address, wait_until="load")
     return seen
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
+    """A page in a context of its own, which has these options."""
+    with browser.new_context(**options) as context:
+        yield visit(context, address).page
 
 
 def address(page: Page) -> str:

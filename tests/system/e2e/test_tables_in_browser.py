@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import COLOURS, NARROW, address, serving, violations, visit
+from browsing import COLOURS, NARROW, address, opened, serving, violations, visit
 from drawn import deep_but
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def test_a_table_of_one_row_has_no_controls(browser: Browser, tables: Mapping[st
 
 
 def test_going_back_brings_the_filter_back(browser: Browser, tables: Mapping[str, str]) -> None:
-    with browser.new_context() as context:
-        page = visit(context, f"{tables['http']}sample/" + "capabilities/index.html?tier=gating#dune").page
+    with opened(browser, f"{tables['http']}sample/" + "capabilities/index.html?tier=gating#dune") as page:
         assert len(rows_shown(page)) == 3
         page.evaluate("location.hash = ''")
         page.evaluate("history.pushState(null, '', '?q=nobody')")
@@ -123,8 +122,7 @@ def test_a_table_is_sorted_by_keyboard_and_the_address_says_how(
 
 
 def test_numbers_are_sorted_as_numbers(browser: Browser, tables: Mapping[str, str]) -> None:
-    with browser.new_context() as context:
-        page = visit(context, f"{tables['file']}sample/" + "t/index.html?sort=1d").page
+    with opened(browser, f"{tables['file']}sample/" + "t/index.html?sort=1d") as page:
         page.wait_for_timeout(100)
         tests = [int(text) for text in page.locator("tbody tr td:nth-child(2)").all_inner_texts()]
         assert tests == sorted(tests, reverse=True)
@@ -132,8 +130,7 @@ def test_numbers_are_sorted_as_numbers(browser: Browser, tables: Mapping[str, st
 
 
 def test_operators_that_one_device_lacks_are_found(browser: Browser, tables: Mapping[str, str]) -> None:
-    with browser.new_context() as context:
-        page = visit(context, f"{tables['file']}sample/" + "operators/index.html").page
+    with opened(browser, f"{tables['file']}sample/" + "operators/index.html") as page:
         page.get_by_label("Device", exact=True).select_option("Jasper DSP")
         page.get_by_label("Only what is not native or passed").check()
         assert rows_shown(page) == ["cumsum", "fft.rfft"]
@@ -149,8 +146,9 @@ def test_operators_that_one_device_lacks_are_found(browser: Browser, tables: Map
 def test_without_javascript_there_is_the_whole_table_and_no_dead_control(
     browser: Browser, tables: Mapping[str, str], name: str
 ) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = visit(context, f"{tables['file']}sample/" + name + "?q=nothing-is-called-so").page
+    with opened(
+        browser, f"{tables['file']}sample/" + name + "?q=nothing-is-called-so", java_script_enabled=False
+    ) as page:
         assert (
             page.locator("table[data-filter] tbody tr:visible").count()
             == page.locator("table[data-filter] tbody tr").count()
@@ -162,8 +160,7 @@ def test_without_javascript_there_is_the_whole_table_and_no_dead_control(
 def test_axe_finds_nothing_while_a_table_is_filtered(
     browser: Browser, tables: Mapping[str, str], axe: str, name: str
 ) -> None:
-    with browser.new_context(color_scheme="light") as context:
-        page = visit(context, f"{tables['file']}sample/" + name + "?q=a&sort=0d").page
+    with opened(browser, f"{tables['file']}sample/" + name + "?q=a&sort=0d", color_scheme="light") as page:
         page.wait_for_timeout(100)
         assert page.get_by_role("search").get_by_role("button", name="Clear").is_enabled()
         assert violations(page, axe) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from urllib.parse import urljoin
 
 import pytest
 from unit.render.hostile import EVIL
-from unit.render.pages import Element, read
+from unit.render.pages import Element, content, read
 from unit.render.sample import DEVICES, NOW
 from unit.render.sample_runs import NIGHTS, plan_id
 
@@ -21,8 +20,8 @@ ADDRESSES = ("page", "run_page", "path")
 FILES = ("registry", "capabilities", "operators", "trends", "flaky", "nightlies", "health")
 
 
-def content(site: Path, name: str) -> Any:
-    return json.loads((site / "api/v1" / f"{name}.json").read_text(encoding="utf-8"))
+def api(site: Path, name: str) -> Any:
+    return content(site / "api/v1" / f"{name}.json")
 
 
 def published(site: Path) -> Iterator[tuple[str, Any]]:
@@ -31,7 +30,7 @@ def published(site: Path) -> Iterator[tuple[str, Any]]:
         top = site / "api/v1"
         for path in (top / f"{kind}.json", *sorted((top / kind).glob("*.json"))):
             if path.is_file():
-                yield path.relative_to(site).as_posix(), json.loads(path.read_text(encoding="utf-8"))
+                yield path.relative_to(site).as_posix(), content(path)
 
 
 def values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -48,7 +47,7 @@ def values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 def nightly_verdicts(site: Path) -> dict[tuple[str, str], str]:
     """What was judged, by device and nightly."""
-    devices = content(site, "verdicts")["devices"]
+    devices = api(site, "verdicts")["devices"]
     return {(item["device"], night["plan_id"]): night["verdict"] for item in devices for night in item["history"]}
 
 
@@ -82,7 +81,7 @@ def test_every_address_leads_to_a_file(site: Path, hostile_site: Path) -> None:
 
 
 def test_capabilities(site: Path) -> None:
-    file = content(site, "capabilities")
+    file = api(site, "capabilities")
     table = read(site / "capabilities/index.html").one("table")
     assert [item.text for item in table.one("thead").find("th")[1:]] == file["capabilities"]
     assert [link(row) for row in rows(table)] == [row["device"] for row in file["devices"]]
@@ -106,7 +105,7 @@ def test_capabilities(site: Path) -> None:
 
 
 def test_operators(site: Path) -> None:
-    file = content(site, "operators")
+    file = api(site, "operators")
     summary, matrix = read(site / "operators/index.html").find("table")
     assert [link(row) for row in rows(summary)] == [row["device"] for row in file["devices"]]
     assert [row.find("th")[0].text for row in rows(matrix)] == [row["operator"] for row in file["operators"]]
@@ -123,7 +122,7 @@ def test_operators(site: Path) -> None:
 
 
 def test_operators_of_a_device(site: Path) -> None:
-    file = content(site, "operators/ember")
+    file = api(site, "operators/ember")
     table = read(site / "operators/ember/index.html").find("table")[-1]
     assert len(file["operators"]) == len(rows(table)) > 3
     for row, told in zip(rows(table), file["operators"], strict=True):
@@ -133,12 +132,12 @@ def test_operators_of_a_device(site: Path) -> None:
         assert len(told["cells"]) == len(file["columns"])
         assert why.count("; ") + bool(why) == len(told["said"])
         assert all(f"{item['where']}: {item['text']}" in why for item in told["said"])
-    assert content(site, "operators/fjord")["operators"] == []
+    assert api(site, "operators/fjord")["operators"] == []
 
 
 @pytest.mark.parametrize("device", ["borealis", "dune", "jasper"])
 def test_trends(site: Path, device: str) -> None:
-    file = content(site, f"trends/{device}")
+    file = api(site, f"trends/{device}")
     table = read(site / f"d/{device}/trends/index.html").find("table")[-1]
     assert [row.find("th")[0].text for row in rows(table)] == [night["day"] for night in reversed(file["nights"])]
     judged = {plan_id: verdict for (name, plan_id), verdict in nightly_verdicts(site).items() if name == device}
@@ -159,7 +158,7 @@ def test_trends(site: Path, device: str) -> None:
 
 
 def test_flaky_tests(site: Path) -> None:
-    file = content(site, "flaky")
+    file = api(site, "flaky")
     shown = [(link(row), *cells(row)) for row in rows(read(site / "flaky/index.html").one("table"))]
     columns = ("turns", "failed", "sample", "night")
     rates = [item["turns"] / item["sample"] for item in file["tests"]]
@@ -173,11 +172,11 @@ def test_flaky_tests(site: Path) -> None:
 
 
 def test_nightlies(site: Path) -> None:
-    listed = content(site, "nightlies")["nightlies"]
+    listed = api(site, "nightlies")["nightlies"]
     assert [night["plan_id"] for night in listed] == [plan_id(number) for number in range(NIGHTS)]
     judged = nightly_verdicts(site)
     for night in listed:
-        file = json.loads((site / "api/v1" / night["path"]).read_text(encoding="utf-8"))
+        file = content(site / "api/v1" / night["path"])
         page = read(site / "api/v1" / night["page"])
         tables = page.find("table")
         new = [item for section in page.find("section", aria_labelledby="new") for item in section.find("li")]
@@ -205,7 +204,7 @@ def test_nightlies(site: Path) -> None:
 
 
 def test_registry(site: Path) -> None:
-    listed = content(site, "registry")["devices"]
+    listed = api(site, "registry")["devices"]
     table = read(site / "devices/index.html").one("table")
     assert [row.attributes["id"] for row in rows(table)] == [item["device"] for item in listed]
     for row, item in zip(rows(table), listed, strict=True):
@@ -226,7 +225,7 @@ def test_registry(site: Path) -> None:
 
 
 def test_health(site: Path) -> None:
-    file = content(site, "health")
+    file = api(site, "health")
     page = read(site / "health/index.html")
     shown = rows(page.one("table"))
     assert [link(row) for row in shown] == [item["device"] for item in file["devices"]]
@@ -250,6 +249,6 @@ def test_hostile_text_stays_text(hostile_site: Path) -> None:
             if key in ADDRESSES or key.endswith(("address", "url", "link")):
                 assert not text.lower().startswith(("javascript", "data", "/", "file")), (name, text)
     assert seen > 30
-    assert content(hostile_site, "flaky")["tests"][0]["id"] == f"integration/{EVIL}"
+    assert api(hostile_site, "flaky")["tests"][0]["id"] == f"integration/{EVIL}"
     sizes = {name: (hostile_site / name).stat().st_size for name, _ in published(hostile_site)}
     assert max(sizes.values()) < 256 * 1024, sizes

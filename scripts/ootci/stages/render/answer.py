@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.pull_request import Effect, PullRequestGate
@@ -21,17 +20,6 @@ LIMIT_BYTES = 60_000
 _ID_LIMIT = 300
 
 
-@dataclass(frozen=True)
-class _NewFailures:
-    """Tests of one device that newly fail, of which the first are named."""
-
-    device: str
-    total: int
-    first: Sequence[str]
-    cause: str | None = None
-    is_first: bool = False
-
-
 def nightly_answer(
     gate: Gate, registry: Sequence[RegisteredDevice], tested: Mapping[str, Tested], address: str | None = None
 ) -> str:
@@ -43,12 +31,13 @@ def nightly_answer(
 
     """
     about = About(registry, tested, address)
-    failures = [
-        _NewFailures(item.device, item.new_failures, item.first, item.cause_reason, item.is_first)
+    failures = (
+        _details(about, item.device, item.new_failures, item.first, item.cause_reason, is_first=item.is_first)
         for item in gate.blockers
-    ]
+        if item.first
+    )
     headings = ("Verdict", "Device", "Tier", "Reason", "New failures", "Since")
-    return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures, about)
+    return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures)
 
 
 def pull_request_answer(
@@ -59,9 +48,9 @@ def pull_request_answer(
 ) -> str:
     """May one merge a pull request: what it does to every device that was tested, and what newly fails on it."""
     about = About(registry, tested, address)
-    failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
+    failures = (_details(about, item.device, item.newly_failing, item.first) for item in gate.devices if item.first)
     headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Compared with")
-    return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures, about)
+    return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures)
 
 
 class About:
@@ -94,8 +83,7 @@ def _answer(
     gate: Gate | PullRequestGate,
     headings: Sequence[str],
     rows: Sequence[tuple[str, ...]],
-    failures: Sequence[_NewFailures],
-    about: About,
+    failures: Iterable[Iterator[str]],
 ) -> str:
     sheet = Sheet(LIMIT_BYTES)
     answer = f"May one merge: {spoken(gate.answer)}"
@@ -104,8 +92,7 @@ def _answer(
         sheet.add(f"PyTorch tested: {safe(gate.torch, 500)}.", "")
     if rows:
         sheet.table(headings, rows, "device")
-    named = (tuple(_details(item, about)) for item in failures if item.first)
-    sheet.groups(named, "device with new failures", "devices with new failures")
+    sheet.groups(map(tuple, failures), "device with new failures", "devices with new failures")
     overridden = gate.overridden.items()
     sheet.groups(
         ([f"\n{safe(name)} is not asked, overridden: {safe(reason)}"] for name, reason in overridden), "device"
@@ -138,14 +125,16 @@ def _effect(item: Effect, about: About) -> tuple[str, ...]:
     )
 
 
-def _details(item: _NewFailures, about: About) -> Iterator[str]:
-    first = many(item.total, "failure in its first run", "failures in its first run")
-    told = first if item.is_first else many(item.total, "new failure")
-    yield f"\n<details><summary>{safe(item.device)}: {told}</summary>\n"
-    yield from (f"- <code>{safe(test_id, _ID_LIMIT)}</code>" for test_id in item.first)
-    if item.total > len(item.first):
-        yield f"- and {item.total - len(item.first):,} more"
-    if item.cause:
-        yield f"\n{safe(item.cause)}"
-    yield from about.again(item.device, item.first)
+def _details(
+    about: About, device: str, total: int, first: Sequence[str], cause: str | None = None, *, is_first: bool = False
+) -> Iterator[str]:
+    """The tests of a device that newly fail, of which the first are named."""
+    in_first_run = many(total, "failure in its first run", "failures in its first run")
+    yield f"\n<details><summary>{safe(device)}: {in_first_run if is_first else many(total, 'new failure')}</summary>\n"
+    yield from (f"- <code>{safe(test_id, _ID_LIMIT)}</code>" for test_id in first)
+    if total > len(first):
+        yield f"- and {total - len(first):,} more"
+    if cause:
+        yield f"\n{safe(cause)}"
+    yield from about.again(device, first)
     yield "\n</details>"

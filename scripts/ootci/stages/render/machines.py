@@ -98,7 +98,8 @@ def machine_files(
         yield _feed(maker, f"d/{name}/feed.xml", device, entries, news)
     yield _feed(maker, "feed.xml", None, entries, news)
     yield f"{API}/verdicts.json", f"{verdicts.model_dump_json()}\n".encode()
-    path, gate = api_file("gate.json", _gate(verdicts))
+    found = GateFile(schema_version=verdicts.schema_version, **OfNewest.of(verdicts), **verdicts.gate.model_dump())
+    path, gate = api_file("gate.json", found)
     yield path, gate
     # At the top, too, for programs that poll it.
     yield "gate.json", gate
@@ -150,14 +151,6 @@ def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str], fo
         badge=f"{_UP}badge/{name}.svg",
         badge_endpoint=f"{_UP}badge/{name}.json",
         feed=f"{_UP}d/{name}/feed.xml",
-    )
-
-
-def _gate(verdicts: Verdicts) -> GateFile:
-    return GateFile(
-        schema_version=verdicts.schema_version,
-        **OfNewest.of(verdicts),
-        **verdicts.gate.model_dump(),
     )
 
 

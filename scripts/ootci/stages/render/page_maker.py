@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
 from ootci.adapters.terminal import clean
@@ -104,8 +103,8 @@ class PageMaker:
         self._environment.filters.update(_FILTERS)
         self.judged = verdict_of_each(registry, verdicts)
         """What the judge found of every registered device, by name and in the order of the registry."""
-        # A table's thousand cells show few different things.
-        once = lru_cache(_REMEMBERED, typed=True)(_shown)
+        # A table's thousand cells show few different things; what a macro is given then has to be hashable.
+        once = lru_cache(_REMEMBERED, typed=True)(lambda macro, *given: macro(*given))
         self._environment.globals.update(_NAMES, named=_device_names(registry), once=once)
         self._environment.globals.update(verdicts=verdicts, judged=self.judged, address=address, **known)
 
@@ -176,11 +175,6 @@ def whole_words(command: str) -> Markup:
     pieces = _WORD.split(clean(command))
     shown = (Markup("<span>{}</span>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
     return Markup("").join(shown)
-
-
-def _shown(macro: Macro, *given: object) -> str:
-    """What a macro makes of what it is given; as ``once`` it is remembered, so that all of it has to be hashable."""
-    return macro(*given)
 
 
 def _finalize(value: object) -> object:

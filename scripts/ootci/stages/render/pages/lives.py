@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 
-from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, EverFailed
+from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, LETTERS, PASSED, SILENT, EverFailed
 from ootci.model.cluster import Streak
 from ootci.model.device import KnownFailure
-from ootci.model.outcome import FAILURES, OutcomeName, file_of
+from ootci.model.outcome import FAILURES, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
@@ -39,16 +39,11 @@ LISTED = 300
 """Files in the list; the others are counted."""
 NOW: Mapping[str, Status] = MappingProxyType(
     {
-        ".": Status("not in the run", "off", "never"),
-        "p": OUTCOMES[OutcomeName.PASSED],
-        "f": Status("failing", "bad", "cross"),
-        "a": Status("flaky", "warn", "wave"),
-        "x": OUTCOMES[OutcomeName.XFAILED],
-        "X": OUTCOMES[OutcomeName.XPASSED],
-        "n": OUTCOMES[OutcomeName.NOT_RUN],
-        "s": OUTCOMES[OutcomeName.SKIPPED],
-        "u": OUTCOMES[OutcomeName.UNSUPPORTED],
-        "_": Status("no report", "warn", "silent"),
+        **{LETTERS[name]: status for name, status in OUTCOMES.items()},
+        ABSENT: Status("not in the run", "off", "never"),
+        FAILED: Status("failing", "bad", "cross"),
+        FLAKY: Status("flaky", "warn", "wave"),
+        SILENT: Status("no report", "warn", "silent"),
     }
 )
 """The outcome of a test on the newest nightly."""

@@ -38,6 +38,17 @@ def serving(folder: Path, missing: Path) -> Iterator[str]:
         yield f"{server.url}/"
 
 
+@dataclass(frozen=True)
+class Sites:
+    """Where the sample site and the hostile one can be opened, each as a folder's address with a final slash."""
+
+    folder: Path
+    server: str
+
+    def address(self, how: str, which: str) -> str:
+        return f"{self.server}{which}/" if how == "http" else f"{(self.folder / which).as_uri()}/"
+
+
 @dataclass
 class Visit:
     """A page that was opened, with everything that the browser had to say about it."""

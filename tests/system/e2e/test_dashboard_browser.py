@@ -6,14 +6,11 @@ under CI, each with a message that says how to get them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import COLOURS, NARROW, opened, serving, violations, visit
+from browsing import COLOURS, NARROW, Sites, opened, violations, visit
 from drawn import deep, deep_but
 from unit.render.hostile import EVIL_NAME
 from unit.render.sample import NOW, STALE_AT
@@ -82,29 +79,6 @@ HOSTILE_PAGES = (
     "operators/borealis/index.html",
     "devices/index.html",
 )
-SUB_PATH = "some/sub/path"
-
-
-@dataclass(frozen=True)
-class Sites:
-    """Where the sample site and the hostile one can be opened, each as a folder's address with a final slash."""
-
-    folder: Path
-    server: str
-
-    def address(self, how: str, which: str) -> str:
-        return f"{self.server}{which}/" if how == "http" else f"{(self.folder / which).as_uri()}/"
-
-
-@pytest.fixture(scope="module")
-def sites(site: Path, hostile_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    top = tmp_path_factory.mktemp("browser")
-    folder = top / SUB_PATH
-    folder.mkdir(parents=True)
-    (folder / "sample").symlink_to(site)
-    (folder / "hostile").symlink_to(hostile_site)
-    with serving(top, folder / "sample" / "404.html") as address:
-        yield Sites(folder, f"{address}{SUB_PATH}/")
 
 
 @pytest.mark.parametrize("name", deep_but(DRAWN, PAGES))

@@ -1,4 +1,4 @@
-"""The page of a device's errors: the worst beside the CPU's first, what grew named, and the same in the API."""
+"""The pages of errors: in short on a device's own, those of all devices, and what grew on which nightly."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from unit.render.pages import Element, content, read
+from unit.render.pages import content, read
 from unit.render.sample_operators import MEASURED, NAMES
-from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
+from unit.render.sample_runs import FIRST_NIGHT, plan_id
 
 from ootci.history.accuracy import Growth
 from ootci.model.accuracy import Accuracy
@@ -22,12 +22,6 @@ from ootci.stages.render.pages.accuracy import (
 )
 from ootci.stages.render.words import ulp_words
 
-FILES = "api/v1/accuracy"
-
-
-def page_of(site: Path, device: str) -> Element:
-    return read(site / "d" / device / "accuracy" / "index.html").one("main")
-
 
 def test_a_device_s_page_names_what_grew(site: Path) -> None:
     device = read(site / "d" / "jasper" / "index.html").one("section", aria_labelledby="accuracy")
@@ -36,27 +30,9 @@ def test_a_device_s_page_names_what_grew(site: Path) -> None:
     assert device.find("a")[-1].attributes["href"] == "accuracy/index.html"
 
 
-def test_the_file_has_what_the_page_shows(site: Path) -> None:
-    file = content(site / FILES / "jasper.json")
-    assert [(row["operator"], row["dtype"]) for row in file["operators"]] == [
-        (row[0], row[1]) for row in page_of(site, "jasper").cells
-    ]
-    assert file["operators"][0]["errors"] == {
-        "results": 1200,
-        "device_largest": None,
-        "device_typical": 0.5,
-        "cpu_largest": 0.5,
-        "cpu_typical": 0.25,
-    }
-    grown = file["operators"][2]["growth"]
-    assert (grown["before"], grown["plan_id"]) == (1.8, plan_id(3))
-    assert file["run_page"] == f"../../../d/jasper/{plan_id(NIGHTS - 1)}/index.html"
-    assert file["nights"] == NIGHTS
-
-
 def test_a_device_without_measured_errors_says_so(site: Path) -> None:
-    assert "No error was measured." in page_of(site, "indigo").text
-    assert content(site / FILES / "indigo.json")["operators"] == []
+    assert "No error was measured." in read(site / "d" / "indigo" / "accuracy" / "index.html").text
+    assert content(site / "api/v1/accuracy/indigo.json")["operators"] == []
     assert not read(site / "d" / "indigo" / "index.html").find("section", aria_labelledby="accuracy")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import ADDRESS, DEVICES
 from unit.render.sample_clusters import CLUSTERS
@@ -20,14 +19,6 @@ from ootci.stages.render import render
 
 def device(site: Path, name: str) -> Element:
     return read(site / "d" / name / "index.html")
-
-
-@pytest.mark.parametrize("name", [item.name for item in DEVICES])
-def test_every_device_has_a_page_with_verdict_contacts_and_the_command(site: Path, name: str) -> None:
-    page = device(site, name)
-    assert page.find(id="verdict")[0].text
-    assert f"@{name}-maintainers" in page.text
-    assert f"make nightly DEVICE={name}" in page.text
 
 
 def test_a_device_leads_to_those_before_and_after_it_on_the_front_page(site: Path) -> None:

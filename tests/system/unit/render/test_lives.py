@@ -9,9 +9,7 @@ import pytest
 from unit.render.pages import content, read
 from unit.render.rendering import Rendered
 from unit.render.sample import Sample, registered
-from unit.render.sample_clusters import COMMITS
-from unit.render.sample_clusters import VIEWS as TESTS
-from unit.render.sample_runs import NIGHTS, plan_id, run
+from unit.render.sample_runs import NIGHTS, run
 from unit.samples import plan
 
 from ootci.history.store import History
@@ -110,23 +108,3 @@ def test_the_list_leads_to_every_file_and_every_file_to_its_page(site: Path) -> 
             path, _, anchor = urljoin(address, test["page"]).partition("#")
             assert path == urljoin(FILES, item["page"])
             assert page.find("section", id=anchor) or page.find("li", id=anchor)
-
-
-def test_a_test_has_its_nights_and_what_the_judge_knows_of_it(site: Path) -> None:
-    life = content(site / "api/v1/lives/integration/test_views.json")
-    assert life["nights"] == [plan_id(number) for number in range(NIGHTS)]
-    transpose = next(test for test in life["tests"] if test["id"] == TESTS[1])
-    borealis = next(item for item in transpose["devices"] if item["device"] == "borealis")
-    assert borealis["nights"] == "p" * (NIGHTS - 1) + "f"
-    assert borealis["last"] == plan_id(NIGHTS - 1)
-    assert borealis["streak"]["commits"] == COMMITS
-    assert content(site / "api/v1/clusters.json")["clusters"][0]["signature"]["id"] == borealis["signature"]
-    assert (borealis["flaky"], borealis["known"]) == (False, None)
-    first = next(test for test in life["tests"] if test["id"] == TESTS[0])
-    assert [item["device"] for item in first["devices"] if item["flaky"]] == ["nimbus", "opal"]
-
-
-def test_a_known_failure_says_so(site: Path) -> None:
-    (test,) = content(site / "api/v1/lives/integration/test_serialization.json")["tests"]
-    lumen = next(item for item in test["devices"] if item["device"] == "lumen")
-    assert lumen["known"] == {"state": "covers", "issue": "https://github.com/example/torch-lumen/issues/31"}

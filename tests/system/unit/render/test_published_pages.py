@@ -10,11 +10,10 @@ from urllib.parse import urljoin
 import pytest
 from unit.render.hostile import EVIL
 from unit.render.pages import Element, content, read
-from unit.render.sample import DEVICES, NOW
+from unit.render.sample import DEVICES
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.model.words import duration
-from ootci.stages.render.words import moment
 
 ADDRESSES = ("page", "run_page", "path")
 FILES = ("registry", "capabilities", "operators", "trends", "flaky", "nightlies", "health")
@@ -104,37 +103,6 @@ def test_capabilities(site: Path) -> None:
     assert compared > 20
 
 
-def test_operators(site: Path) -> None:
-    file = api(site, "operators")
-    summary, matrix = read(site / "operators/index.html").find("table")
-    assert [link(row) for row in rows(summary)] == [row["device"] for row in file["devices"]]
-    assert [row.find("th")[0].text for row in rows(matrix)] == [row["operator"] for row in file["operators"]]
-    for row, told in zip(rows(matrix), file["operators"], strict=True):
-        assert "".join(word[:1] or "." for word in cells(row)) == told["devices"]
-    letters = {item["letter"]: item["state"] for item in file["letters"]}
-    told = by_device(file["devices"])
-    for place, device in enumerate(file["columns"]):
-        found = [letters[row["devices"][place]] for row in file["operators"] if row["devices"][place] != "."]
-        totals = {item["state"]: item["operators"] for item in told[device]["totals"]}
-        assert totals == {state: found.count(state) for state in found}
-        assert told[device]["not_tested"] == len(file["operators"]) - len(found)
-    assert told["fjord"]["why_none"] == "no run"
-
-
-def test_operators_of_a_device(site: Path) -> None:
-    file = api(site, "operators/ember")
-    table = read(site / "operators/ember/index.html").find("table")[-1]
-    assert len(file["operators"]) == len(rows(table)) > 3
-    for row, told in zip(rows(table), file["operators"], strict=True):
-        *shown, why = cells(row)
-        assert row.find("th")[0].text == told["operator"]
-        assert "".join(word[:1] or "." for word in shown) == told["cells"]
-        assert len(told["cells"]) == len(file["columns"])
-        assert why.count("; ") + bool(why) == len(told["said"])
-        assert all(f"{item['where']}: {item['text']}" in why for item in told["said"])
-    assert api(site, "operators/fjord")["operators"] == []
-
-
 @pytest.mark.parametrize("device", ["borealis", "dune", "jasper"])
 def test_trends(site: Path, device: str) -> None:
     file = api(site, f"trends/{device}")
@@ -155,20 +123,6 @@ def test_trends(site: Path, device: str) -> None:
         if night["duration"] is not None:
             assert duration(night["duration"]) in text
     assert len(file["nights"]) == NIGHTS
-
-
-def test_flaky_tests(site: Path) -> None:
-    file = api(site, "flaky")
-    shown = [(link(row), *cells(row)) for row in rows(read(site / "flaky/index.html").one("table"))]
-    columns = ("turns", "failed", "sample", "night")
-    rates = [item["turns"] / item["sample"] for item in file["tests"]]
-    assert shown == [
-        (item["device"], item["id"], f"{rate:.0%}", *(str(item[key]) for key in columns))
-        for item, rate in zip(file["tests"], rates, strict=True)
-    ]
-    assert rates == sorted(rates, reverse=True)
-    assert len(shown) > 1
-    assert file["more"] == 0
 
 
 def test_nightlies(site: Path) -> None:
@@ -201,43 +155,6 @@ def test_nightlies(site: Path) -> None:
         }
         assert len(file["left_out"]) == (len(rows(tables[1])) if len(tables) > 1 else 0)
         assert {*shown, *(item["device"] for item in file["left_out"])} == {item.name for item in DEVICES}
-
-
-def test_registry(site: Path) -> None:
-    listed = api(site, "registry")["devices"]
-    table = read(site / "devices/index.html").one("table")
-    assert [row.attributes["id"] for row in rows(table)] == [item["device"] for item in listed]
-    for row, item in zip(rows(table), listed, strict=True):
-        _, torch, runs, suites, claims, contacts = cells(row)
-        assert row.find("th")[0].text.endswith(item["file"])
-        assert (item["release"] or item["channel"]) in torch
-        assert item["variant"] in torch
-        assert (item["paused"] or item["cadence"]).replace("`", "") in runs
-        assert ", ".join(item["labels"]) in runs
-        assert suites.split(", ") == [
-            suite["name"] + ("" if suite["required"] else " (advisory)") for suite in item["suites"]
-        ]
-        assert (claims == "none") == (not item["known_failures"] and not item["unsupported"] and not item["bad_ranges"])
-        assert all(
-            (contact["text"] if contact["kind"] == "maintainer" else contact["kind"]) in contacts
-            for contact in item["contacts"]
-        )
-
-
-def test_health(site: Path) -> None:
-    file = api(site, "health")
-    page = read(site / "health/index.html")
-    shown = rows(page.one("table"))
-    assert [link(row) for row in shown] == [item["device"] for item in file["devices"]]
-    for row, item in zip(shown, file["devices"], strict=True):
-        verdict, reported, planned, cadence, _ = cells(row)
-        assert verdict == item["verdict"].replace("_", " ")
-        assert cadence == item["cadence"]
-        for told, at in ((reported, item["reported_at"]), (planned, item["planned_at"])):
-            assert told == "never" if at is None else told.startswith(at[:16].replace("T", " "))
-    newest = file["nightly"]
-    assert f"{newest['reported']} of {newest['expected']} expected devices" in page.text
-    assert file["judged_at"][:16].replace("T", " ") in moment(NOW)
 
 
 def test_hostile_text_stays_text(hostile_site: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which addresses a page may link to, where a page lies, and where the site does."""
+"""Which addresses a page may link to, and where the site and its pages are."""
 
 from __future__ import annotations
 

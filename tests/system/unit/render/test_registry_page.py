@@ -11,7 +11,6 @@ from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 
 from ootci.model.device import load_registry
-from ootci.model.device.reference import device_keys
 from ootci.model.schema import device_schema
 from ootci.stages.render.pages.registry import SHORTEST, registry_file
 
@@ -50,36 +49,6 @@ def test_nothing_can_be_left_out_of_the_shortest_file(site: Path) -> None:
     assert top == json.loads(device_schema())["required"]
     page = read(site / "devices" / "add" / "index.html")
     assert "Required: name , display_name , vendor , maintainers and plugin ." in page.text
-
-
-def test_every_key_of_the_schema_is_explained(site: Path) -> None:
-    keys = {key.path: key for key in device_keys()}
-    rows = read(site / "devices" / "add" / "index.html").one("tbody").find("tr")
-    assert [row.one("th").text for row in rows] == list(keys)
-    names = {path.rpartition(".")[2] for path in keys}
-    schema = json.loads(device_schema())
-    for group in (schema, *schema["definitions"].values()):
-        assert set(group.get("properties", {})) <= names
-    for key in keys.values():
-        assert key.sentence, key.path
-        assert key.kind, key.path
-
-
-def test_what_a_key_takes_and_what_holds_without_it() -> None:
-    keys = {key.path: (key.kind, key.default) for key in device_keys()}
-    assert keys["name"][1] is None
-    assert keys["tier"] == ("one of `reference`, `gating`, `advisory`", "advisory")
-    assert keys["plugin.git.submodules"] == ("`true` or `false`", "false")
-    assert keys["plugin.git.url"] == ("text", None)
-    assert keys["build.timeout_minutes"] == ("a whole number, at least 1, at most 720", "60")
-    assert keys["torch"] == ("a group of keys", "as below")
-    assert keys["paused"] == ("a group of keys", "none")
-    assert keys["suites"] == ("a list of groups of keys", "smoke, integration")
-    assert keys["suites[].dtypes"][0].startswith("a list of entries, each one of `float32`")
-    assert keys["unsupported[].capability"][0].startswith("one of ")
-    assert ", such as `" in keys["unsupported[].capability"][0]
-    assert keys["bad_ranges[].first"] == ("a day such as 2026-11-21", None)
-    assert keys["environment"] == ("a mapping of names to text", "none")
 
 
 def test_before_the_first_nightly_the_front_page_leads_there(sampled: Sample, rendered: Rendered) -> None:

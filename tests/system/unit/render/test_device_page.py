@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 
 from unit.render.pages import Element, read
+from unit.render.rendering import judged_pages
 from unit.render.sample import ADDRESS, DEVICES
 from unit.render.sample_clusters import CLUSTERS
 from unit.render.sample_runs import NIGHTS, plan_id
 from unit.samples import device as registered
-from unit.samples import night, plan, run
-
-from ootci.history.store import History
-from ootci.stages.judge import judge
-from ootci.stages.render import render
+from unit.samples import plan, run
 
 
 def device(site: Path, name: str) -> Element:
@@ -35,18 +32,14 @@ def test_a_device_leads_to_those_before_and_after_it_on_the_front_page(site: Pat
 
 
 def test_who_tests_pull_requests_sees_how_near_level_3_is(tmp_path: Path) -> None:
-    history = History(tmp_path / "data")
-    for number in range(3):
-        history.append_plan(plan(number, ("asks", "never")))
-        for name in ("asks", "never"):
-            history.append_run(run(number, name))
+    names = ("asks", "never")
+    nights = [(plan(number, names), *(run(number, name) for name in names)) for number in range(3)]
     registry = (registered("asks", pull_requests=True), registered("never"))
-    verdicts = judge(registry, history, night(2) + timedelta(hours=2))
-    render(registry, history, verdicts, tmp_path / "site")
-    rows = device(tmp_path / "site", "asks").one("section", aria_labelledby="readiness").one("tbody").find("tr")
-    assert [row.find("td")[-1].text for row in rows] == ["not met", *["not enough data"] * 5]
-    assert rows[-1].find("td")[1].text == "3 of 3"
-    assert not device(tmp_path / "site", "never").find(id="readiness")
+    site = judged_pages(tmp_path, *chain.from_iterable(nights), registry=registry)
+    rows = device(site, "asks").one("section", aria_labelledby="readiness").cells
+    assert [row[-1] for row in rows] == ["not met", *["not enough data"] * 5]
+    assert rows[-1][1] == "3 of 3"
+    assert not device(site, "never").find(id="readiness")
 
 
 def test_a_build_that_broke_shows_the_end_of_its_log(site: Path) -> None:

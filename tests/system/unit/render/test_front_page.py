@@ -11,10 +11,9 @@ from unit.render.sample import DEVICES, Sample, registered
 from unit.samples import device, night, on_release, plan, run
 from unit.stages.alert_nights import cluster, verdicts
 
-from ootci.history.store import History
 from ootci.model.cluster import Cause
-from ootci.model.verdict import Gate, VerdictName, Verdicts
-from ootci.stages.render import render, step_summary
+from ootci.model.verdict import VerdictName
+from ootci.stages.render import step_summary
 from ootci.stages.render.front import main_clusters
 from ootci.stages.render.words import short_day
 
@@ -129,19 +128,13 @@ def test_a_page_that_is_not_fresh_says_so_everywhere(sampled: Sample, rendered: 
     assert content(shown / "gate.json")["stale_reason"] == stale.stale_reason
 
 
-def test_before_the_first_nightly_every_device_has_its_row(sampled: Sample, tmp_path: Path) -> None:
-    verdicts = Verdicts(
-        judged_at=sampled.verdicts.judged_at,
-        summary="No nightly has run yet; 15 devices are registered.",
-        gate=Gate(answer="cannot_say", reason="nothing has run"),
-        devices=(),
-    )
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    page = read(tmp_path / "site" / "index.html")
+def test_before_the_first_nightly_every_device_has_its_row(rendered: Rendered) -> None:
+    site = rendered(devices=(), clusters=(), plan_id=None, planned_at=None)
+    page = read(site / "index.html")
     assert {row.one("p", class_="result").one("strong").text for row in rows(page).values()} == {"NEVER RAN"}
     assert len(rows(page)) == len(DEVICES)
     assert page.one("p", class_="alive").text.startswith("No nightly yet")
-    assert "This device has never reported" in read(tmp_path / "site" / "d" / "dune" / "index.html").text
+    assert "This device has never reported" in read(site / "d" / "dune" / "index.html").text
 
 
 def test_a_device_that_the_verdicts_do_not_know_is_shown_as_silent(sampled: Sample, rendered: Rendered) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, LETTERS, PASSED, SILENT, EverFailed
@@ -221,7 +221,7 @@ class Lives:
                     of=len(file.tests),
                     passing=passing,
                     runs=maker.runs,
-                    drawn=partial(self._drawn, maker.runs),
+                    drawn=lambda row: nights_of_test(row.nights, self._nightlies, self._grid, maker.runs[row.device]),
                     **self._values,
                 )
 
@@ -293,9 +293,6 @@ class Lives:
             tests=tuple(tests),
             more=len(ever) - len(tests),
         )
-
-    def _drawn(self, runs: Mapping[str, Mapping[str, str]], row: DeviceLife) -> NightsOf:
-        return nights_of_test(row.nights, self._nightlies, self._grid, runs[row.device])
 
     def _life(self, item: DeviceLives, test_id: str, rows: Sequence[int]) -> DeviceLife:
         places = [place for row in rows if (place := item.found.place(row)) is not None]

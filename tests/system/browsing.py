@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import loopback
 from unit.render.sample import NOW
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 NARROW = 320
 """Pixels of the narrowest screen that a page must fit."""
@@ -38,6 +38,17 @@ def serving(folder: Path, missing: Path) -> Iterator[str]:
         yield f"{server.url}/"
 
 
+@dataclass(frozen=True)
+class Sites:
+    """Where the sample site and the hostile one can be opened, each as a folder's address with a final slash."""
+
+    folder: Path
+    server: str
+
+    def address(self, how: str, which: str) -> str:
+        return f"{self.server}{which}/" if how == "http" else f"{(self.folder / which).as_uri()}/"
+
+
 @dataclass
 class Visit:
     """A page that was opened, with everything that the browser had to say about it."""
@@ -57,6 +68,13 @@ def visit(context: BrowserContext, address: str, at: datetime = NOW + timedelta(
     seen.page.on("request", lambda request: seen.requests.append(request.url))
     seen.page.goto(address, wait_until="load")
     return seen
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
+    """A page in a context of its own, which has these options."""
+    with browser.new_context(**options) as context:
+        yield visit(context, address).page
 
 
 def address(page: Page) -> str:

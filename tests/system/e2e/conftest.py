@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browsing import Sites, serving
 from chromium import HOW, chromium
 from e2e.packages import compiled, wheelhouse
 from fake_actions import FakeActions, fake_actions
@@ -74,6 +75,18 @@ def browser(executable: str) -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def sites(site: Path, hostile_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+    """The sample site and the hostile one, to be opened from the disk and from a sub-path of a server."""
+    top, below = tmp_path_factory.mktemp("browser"), "some/sub/path"
+    folder = top / below
+    folder.mkdir(parents=True)
+    (folder / "sample").symlink_to(site)
+    (folder / "hostile").symlink_to(hostile_site)
+    with serving(top, folder / "sample" / "404.html") as address:
+        yield Sites(folder, f"{address}{below}/")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browsing import NARROW, address, serving, violations, visit
+from browsing import NARROW, address, opened, serving, violations, visit
 from click.testing import CliRunner
 from drawn import deep
 from hypothesis import HealthCheck, given, settings
@@ -337,8 +337,7 @@ def test_from_a_file_it_says_how_to_serve_it(browser: Browser, compared: Compare
 
 
 def test_it_is_complete_without_javascript(browser: Browser, compared: Compared) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = visit(context, f"{compared.address}site/diff/index.html").page
+    with opened(browser, f"{compared.address}site/diff/index.html", java_script_enabled=False) as page:
         text = page.inner_text("main")
         assert "needs JavaScript" in text
         assert not page.is_visible("#pick")

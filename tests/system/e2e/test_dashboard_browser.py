@@ -6,14 +6,11 @@ under CI, each with a message that says how to get them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import COLOURS, NARROW, serving, violations, visit
+from browsing import COLOURS, NARROW, Sites, opened, violations, visit
 from drawn import deep, deep_but
 from unit.render.hostile import EVIL_NAME
 from unit.render.sample import NOW, STALE_AT
@@ -26,43 +23,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 RUN = f"d/borealis/{plan_id(NIGHTS - 1)}/index.html"
-PAGES = (
-    "index.html",
-    "d/borealis/index.html",
-    "d/dune/index.html",
-    "d/fjord/index.html",
-    "d/indigo/index.html",
-    "d/marble/index.html",
-    RUN,
-    "d/fjord/latest/index.html",
-    "c/index.html",
-    f"c/{ALIKE.id}/index.html",
-    f"c/{GONE.id}/index.html",
-    f"n/{plan_id(NIGHTS - 1)}/index.html",
-    "n/index.html",
-    "known/index.html",
-    "flaky/index.html",
-    "t/index.html",
-    "t/integration/test_views/index.html",
-    "trends/index.html",
-    "d/cobalt/trends/index.html",
-    "d/cobalt/runs/index.html",
-    "devices/index.html",
-    "devices/add/index.html",
-    "badge/index.html",
-    "capabilities/index.html",
-    "support/index.html",
-    "operators/index.html",
-    "operators/jasper/index.html",
-    "operators/dune/index.html",
-    "accuracy/index.html",
-    "models/index.html",
-    "d/jasper/accuracy/index.html",
-    "diff/index.html",
-    "method/index.html",
-    "health/index.html",
-    "404.html",
-)
 DRAWN = (
     "index.html",
     "d/borealis/index.html",
@@ -84,6 +44,26 @@ DRAWN = (
     "404.html",
 )
 """Run by `make test`: one page of each kind that a browser lays out in its own way."""
+PAGES = (
+    *DRAWN,
+    "d/dune/index.html",
+    "d/fjord/index.html",
+    "d/indigo/index.html",
+    "d/marble/index.html",
+    "d/fjord/latest/index.html",
+    f"c/{GONE.id}/index.html",
+    "n/index.html",
+    "t/integration/test_views/index.html",
+    "d/cobalt/trends/index.html",
+    "d/cobalt/runs/index.html",
+    "badge/index.html",
+    "support/index.html",
+    "operators/jasper/index.html",
+    "operators/dune/index.html",
+    "models/index.html",
+    "d/jasper/accuracy/index.html",
+    "method/index.html",
+)
 HOSTILE_PAGES = (
     "index.html",
     "d/borealis/index.html",
@@ -99,29 +79,6 @@ HOSTILE_PAGES = (
     "operators/borealis/index.html",
     "devices/index.html",
 )
-SUB_PATH = "some/sub/path"
-
-
-@dataclass(frozen=True)
-class Sites:
-    """Where the sample site and the hostile one can be opened, each as a folder's address with a final slash."""
-
-    folder: Path
-    server: str
-
-    def address(self, how: str, which: str) -> str:
-        return f"{self.server}{which}/" if how == "http" else f"{(self.folder / which).as_uri()}/"
-
-
-@pytest.fixture(scope="module")
-def sites(site: Path, hostile_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    top = tmp_path_factory.mktemp("browser")
-    folder = top / SUB_PATH
-    folder.mkdir(parents=True)
-    (folder / "sample").symlink_to(site)
-    (folder / "hostile").symlink_to(hostile_site)
-    with serving(top, folder / "sample" / "404.html") as address:
-        yield Sites(folder, f"{address}{SUB_PATH}/")
 
 
 @pytest.mark.parametrize("name", deep_but(DRAWN, PAGES))
@@ -169,8 +126,7 @@ def test_no_page_scrolls_sideways_on_a_narrow_screen(browser: Browser, sites: Si
     ],
 )
 def test_page_does_not_scroll_sideways_at_any_width(browser: Browser, sites: Sites, name: str) -> None:
-    with browser.new_context() as context:
-        page = visit(context, sites.address("file", "sample") + name).page
+    with opened(browser, sites.address("file", "sample") + name) as page:
         for width in (480, 640, 768, 900, 1000, 1100, 1200, 1217, 1240, 1440):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
@@ -191,14 +147,12 @@ def test_hostile_text_runs_nothing_and_fetches_nothing(browser: Browser, sites: 
 
 @pytest.mark.parametrize("name", ["index.html", "d/borealis/index.html"])
 def test_axe_finds_nothing_on_a_narrow_screen(browser: Browser, sites: Sites, axe: str, name: str) -> None:
-    with browser.new_context(viewport={"width": NARROW, "height": 640}) as context:
-        page = visit(context, sites.address("file", "sample") + name).page
+    with opened(browser, sites.address("file", "sample") + name, viewport={"width": NARROW, "height": 640}) as page:
         assert violations(page, axe) == []
 
 
 def test_the_first_key_reaches_the_content(browser: Browser, sites: Sites) -> None:
-    with browser.new_context() as context:
-        page = visit(context, sites.address("http", "sample") + "index.html").page
+    with opened(browser, sites.address("http", "sample") + "index.html") as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
         page.keyboard.press("Enter")
@@ -207,8 +161,12 @@ def test_the_first_key_reaches_the_content(browser: Browser, sites: Sites) -> No
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_the_menu_opens_by_key(browser: Browser, sites: Sites, scripts: bool) -> None:
-    with browser.new_context(viewport={"width": NARROW, "height": 640}, java_script_enabled=scripts) as context:
-        page = visit(context, sites.address("http", "sample") + "index.html").page
+    with opened(
+        browser,
+        sites.address("http", "sample") + "index.html",
+        viewport={"width": NARROW, "height": 640},
+        java_script_enabled=scripts,
+    ) as page:
         page.locator(".menu summary").focus()
         page.keyboard.press("Enter")
         page.keyboard.press("Tab")
@@ -223,15 +181,15 @@ def test_the_menu_opens_by_key(browser: Browser, sites: Sites, scripts: bool) ->
 
 @pytest.mark.parametrize("width", deep_but({NARROW, 1024}, (NARROW, 768, 1000, 1024, 1400)))
 def test_the_pages_of_the_header_are_in_one_line(browser: Browser, sites: Sites, width: int) -> None:
-    with browser.new_context(viewport={"width": width, "height": 640}) as context:
-        page = visit(context, sites.address("file", "sample") + "index.html").page
+    with opened(
+        browser, sites.address("file", "sample") + "index.html", viewport={"width": width, "height": 640}
+    ) as page:
         tops = page.eval_on_selector_all(".top nav > *", "items => items.map(item => item.offsetTop)")
         assert len(set(tops)) == 1
 
 
 def test_a_failure_is_one_click_away_from_the_front_page(browser: Browser, sites: Sites) -> None:
-    with browser.new_context() as context:
-        page = visit(context, sites.address("http", "sample") + "index.html").page
+    with opened(browser, sites.address("http", "sample") + "index.html") as page:
         page.click("#borealis a.more")
         page.wait_for_load_state()  # until then the browser has not scrolled there
         assert page.locator("text=Tensor-likes are not equal!").first.is_visible()
@@ -263,8 +221,7 @@ def test_a_page_that_stays_open_grows_old(browser: Browser, sites: Sites) -> Non
 
 
 def test_a_row_of_nights_is_one_tab_stop_and_the_arrows_move_inside(browser: Browser, sites: Sites) -> None:
-    with browser.new_context() as context:
-        page = visit(context, sites.address("http", "sample") + "index.html").page
+    with opened(browser, sites.address("http", "sample") + "index.html") as page:
         page.locator("#dune .nights-of").focus()
         page.keyboard.press("ArrowLeft")
         said = "document.activeElement.querySelector('title').textContent"
@@ -279,16 +236,14 @@ def test_a_row_of_nights_is_one_tab_stop_and_the_arrows_move_inside(browser: Bro
 
 
 def test_a_link_to_a_folded_device_opens_its_group(browser: Browser, sites: Sites) -> None:
-    with browser.new_context() as context:
-        page = visit(context, sites.address("file", "sample") + "index.html").page
+    with opened(browser, sites.address("file", "sample") + "index.html") as page:
         assert not page.locator("#cobalt").is_visible()
         page.goto(sites.address("file", "sample") + "index.html#cobalt")
         page.locator("#cobalt").wait_for(state="visible")
 
 
 def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = visit(context, sites.address("http", "sample") + "index.html").page
+    with opened(browser, sites.address("http", "sample") + "index.html", java_script_enabled=False) as page:
         assert page.locator("li.row").count() == 15
         assert "Hold merges" in page.inner_text("main")
 
@@ -298,8 +253,7 @@ def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> No
 def test_a_command_is_broken_between_its_words_and_fits_its_box(
     browser: Browser, sites: Sites, name: str, width: int
 ) -> None:
-    with browser.new_context(viewport={"width": width, "height": 900}) as context:
-        page = visit(context, sites.address("file", "sample") + name).page
+    with opened(browser, sites.address("file", "sample") + name, viewport={"width": width, "height": 900}) as page:
         words = page.locator("pre.command span").evaluate_all("all => all.map(word => word.getClientRects().length)")
         wide = page.locator("pre.command").evaluate_all(
             "all => all.filter(box => box.scrollWidth > box.clientWidth).length"
@@ -329,8 +283,7 @@ def test_the_address_of_a_run_without_a_page_leads_to_the_list_of_its_devices_ru
     browser: Browser, sites: Sites, run: str
 ) -> None:
     base = sites.address("http", "sample")
-    with browser.new_context() as context:
-        page = visit(context, f"{base}d/cobalt/{run}/").page
+    with opened(browser, f"{base}d/cobalt/{run}/") as page:
         page.wait_for_url(f"{base}d/cobalt/runs/index.html#{run}")
         assert "runs" in page.inner_text("h1")
         assert page.goto(f"{base}d/gone/{run}/")
@@ -340,8 +293,7 @@ def test_the_address_of_a_run_without_a_page_leads_to_the_list_of_its_devices_ru
 
 @pytest.mark.parametrize("name", ["trends/index.html", "d/cobalt/trends/index.html"])
 def test_the_glyph_of_a_status_is_a_square_beside_trends(browser: Browser, sites: Sites, name: str) -> None:
-    with browser.new_context() as context:
-        page = visit(context, sites.address("file", "sample") + name).page
+    with opened(browser, sites.address("file", "sample") + name) as page:
         boxes = [glyph.bounding_box() for glyph in page.locator(".status .i").all()]
         assert boxes
         assert all(box is not None and box["height"] == pytest.approx(box["width"]) for box in boxes), boxes
@@ -349,15 +301,13 @@ def test_the_glyph_of_a_status_is_a_square_beside_trends(browser: Browser, sites
 
 @pytest.mark.parametrize("name", ["capabilities/index.html", "operators/index.html"])
 def test_a_matrix_is_printed_whole(browser: Browser, sites: Sites, name: str) -> None:
-    with browser.new_context(viewport={"width": 1200, "height": 200}) as context:
-        page = visit(context, sites.address("file", "sample") + name).page
+    with opened(browser, sites.address("file", "sample") + name, viewport={"width": 1200, "height": 200}) as page:
         page.emulate_media(media="print")
         assert page.locator(".matrix").evaluate("item => item.scrollHeight <= item.clientHeight")
 
 
 def test_in_forced_colours_the_page_uses_the_reader_s(browser: Browser, sites: Sites) -> None:
-    with browser.new_context(forced_colors="active") as context:
-        page = visit(context, sites.address("file", "sample") + "d/borealis/index.html").page
+    with opened(browser, sites.address("file", "sample") + "d/borealis/index.html", forced_colors="active") as page:
         colours = page.evaluate(
             "[...document.querySelectorAll('.status .i')].map((item) => getComputedStyle(item).color)"
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import violations, visit
+from browsing import opened, violations, visit
 from unit.render.sample_clusters import ALIKE
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def test_a_slash_opens_the_search_and_its_index_is_loaded_only_then(browser: Bro
 
 
 def test_nothing_found_is_said_and_escape_closes(browser: Browser, site: Path, axe: str) -> None:
-    with browser.new_context() as context:
-        page = visit(context, f"{site.as_uri()}/index.html").page
+    with opened(browser, f"{site.as_uri()}/index.html") as page:
         page.get_by_role("button", name="Search /").click()
         page.keyboard.type("nowhere at all")
         page.wait_for_function("document.querySelector('dialog.search output').textContent === '0 found'")
@@ -52,8 +51,7 @@ def test_nothing_found_is_said_and_escape_closes(browser: Browser, site: Path, a
 
 def test_the_theme_is_switched_and_kept(browser: Browser, site: Path, axe: str) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
-    with browser.new_context(color_scheme="light") as context:
-        page = visit(context, f"{site.as_uri()}/index.html").page
+    with opened(browser, f"{site.as_uri()}/index.html", color_scheme="light") as page:
         light = page.evaluate(background)
         switch = page.get_by_role("button", name="Theme")
         switch.click()

@@ -6,26 +6,16 @@ Needs Chromium, playwright and axe-playwright-python, as the other tests of the 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import COLOURS, NARROW, address, serving, violations, visit
+from browsing import COLOURS, NARROW, Sites, address, opened, violations, visit
 from drawn import deep_but
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def tables(site: Path, hostile_site: Path) -> Iterator[Mapping[str, str]]:
-    """Where the sample site and the hostile one lie: below an address for the disk, and one for a server."""
-    assert (site.parent, site.name, hostile_site.name) == (hostile_site.parent, "sample", "hostile")
-    with serving(site.parent, site / "404.html") as address:
-        yield {"file": f"{site.parent.as_uri()}/", "http": address}
 
 
 FILTERED = (
@@ -44,11 +34,9 @@ def rows_shown(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("how", ["file", "http"])
-def test_devices_are_filtered_by_keyboard_and_the_address_says_how(
-    browser: Browser, tables: Mapping[str, str], how: str
-) -> None:
+def test_devices_are_filtered_by_keyboard_and_the_address_says_how(browser: Browser, sites: Sites, how: str) -> None:
     with browser.new_context() as context:
-        seen = visit(context, f"{tables[how]}sample/" + "capabilities/index.html")
+        seen = visit(context, sites.address(how, "sample") + "capabilities/index.html")
         page = seen.page
         told = page.get_by_role("search").get_by_role("status")
         assert told.inner_text() == "15 of 15 devices"
@@ -73,7 +61,7 @@ def test_devices_are_filtered_by_keyboard_and_the_address_says_how(
         assert seen.complaints == []
 
 
-def test_a_table_of_one_row_has_no_controls(browser: Browser, tables: Mapping[str, str]) -> None:
+def test_a_table_of_one_row_has_no_controls(browser: Browser, sites: Sites) -> None:
     def one_row(route: Route) -> None:
         body = route.fetch().text()
         first = body.index("</tr>", body.index("<tbody", body.index("data-filter"))) + len("</tr>")
@@ -81,15 +69,14 @@ def test_a_table_of_one_row_has_no_controls(browser: Browser, tables: Mapping[st
 
     with browser.new_context() as context:
         context.route("**/index.html", one_row)
-        seen = visit(context, f"{tables['http']}sample/t/index.html")
+        seen = visit(context, sites.address("http", "sample") + "t/index.html")
         assert len(rows_shown(seen.page)) == 1
         assert seen.page.get_by_role("search").count() == seen.page.locator("table[data-filter] th button").count() == 0
         assert seen.complaints == []
 
 
-def test_going_back_brings_the_filter_back(browser: Browser, tables: Mapping[str, str]) -> None:
-    with browser.new_context() as context:
-        page = visit(context, f"{tables['http']}sample/" + "capabilities/index.html?tier=gating#dune").page
+def test_going_back_brings_the_filter_back(browser: Browser, sites: Sites) -> None:
+    with opened(browser, sites.address("http", "sample") + "capabilities/index.html?tier=gating#dune") as page:
         assert len(rows_shown(page)) == 3
         page.evaluate("location.hash = ''")
         page.evaluate("history.pushState(null, '', '?q=nobody')")
@@ -98,11 +85,9 @@ def test_going_back_brings_the_filter_back(browser: Browser, tables: Mapping[str
 
 
 @pytest.mark.parametrize("how", ["file", "http"])
-def test_a_table_is_sorted_by_keyboard_and_the_address_says_how(
-    browser: Browser, tables: Mapping[str, str], how: str
-) -> None:
+def test_a_table_is_sorted_by_keyboard_and_the_address_says_how(browser: Browser, sites: Sites, how: str) -> None:
     with browser.new_context() as context:
-        seen = visit(context, f"{tables[how]}sample/" + "t/index.html?only=1")
+        seen = visit(context, sites.address(how, "sample") + "t/index.html?only=1")
         page = seen.page
         before = rows_shown(page)
         page.get_by_role("button", name="Suite and file").focus()
@@ -122,18 +107,16 @@ def test_a_table_is_sorted_by_keyboard_and_the_address_says_how(
         assert seen.complaints == []
 
 
-def test_numbers_are_sorted_as_numbers(browser: Browser, tables: Mapping[str, str]) -> None:
-    with browser.new_context() as context:
-        page = visit(context, f"{tables['file']}sample/" + "t/index.html?sort=1d").page
+def test_numbers_are_sorted_as_numbers(browser: Browser, sites: Sites) -> None:
+    with opened(browser, sites.address("file", "sample") + "t/index.html?sort=1d") as page:
         page.wait_for_timeout(100)
         tests = [int(text) for text in page.locator("tbody tr td:nth-child(2)").all_inner_texts()]
         assert tests == sorted(tests, reverse=True)
         assert max(tests) >= 10 > min(tests)
 
 
-def test_operators_that_one_device_lacks_are_found(browser: Browser, tables: Mapping[str, str]) -> None:
-    with browser.new_context() as context:
-        page = visit(context, f"{tables['file']}sample/" + "operators/index.html").page
+def test_operators_that_one_device_lacks_are_found(browser: Browser, sites: Sites) -> None:
+    with opened(browser, sites.address("file", "sample") + "operators/index.html") as page:
         page.get_by_label("Device", exact=True).select_option("Jasper DSP")
         page.get_by_label("Only what is not native or passed").check()
         assert rows_shown(page) == ["cumsum", "fft.rfft"]
@@ -147,10 +130,11 @@ def test_operators_that_one_device_lacks_are_found(browser: Browser, tables: Map
 
 @pytest.mark.parametrize("name", FILTERED)
 def test_without_javascript_there_is_the_whole_table_and_no_dead_control(
-    browser: Browser, tables: Mapping[str, str], name: str
+    browser: Browser, sites: Sites, name: str
 ) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = visit(context, f"{tables['file']}sample/" + name + "?q=nothing-is-called-so").page
+    with opened(
+        browser, sites.address("file", "sample") + name + "?q=nothing-is-called-so", java_script_enabled=False
+    ) as page:
         assert (
             page.locator("table[data-filter] tbody tr:visible").count()
             == page.locator("table[data-filter] tbody tr").count()
@@ -159,11 +143,8 @@ def test_without_javascript_there_is_the_whole_table_and_no_dead_control(
 
 
 @pytest.mark.parametrize("name", deep_but({"known/index.html", "operators/index.html"}, FILTERED))
-def test_axe_finds_nothing_while_a_table_is_filtered(
-    browser: Browser, tables: Mapping[str, str], axe: str, name: str
-) -> None:
-    with browser.new_context(color_scheme="light") as context:
-        page = visit(context, f"{tables['file']}sample/" + name + "?q=a&sort=0d").page
+def test_axe_finds_nothing_while_a_table_is_filtered(browser: Browser, sites: Sites, axe: str, name: str) -> None:
+    with opened(browser, sites.address("file", "sample") + name + "?q=a&sort=0d", color_scheme="light") as page:
         page.wait_for_timeout(100)
         assert page.get_by_role("search").get_by_role("button", name="Clear").is_enabled()
         assert violations(page, axe) == []
@@ -171,10 +152,10 @@ def test_axe_finds_nothing_while_a_table_is_filtered(
         assert violations(page, axe, COLOURS) == []
 
 
-def test_controls_fit_a_narrow_screen(browser: Browser, tables: Mapping[str, str]) -> None:
+def test_controls_fit_a_narrow_screen(browser: Browser, sites: Sites) -> None:
     with browser.new_context(viewport={"width": NARROW, "height": 640}) as context:
         for name in FILTERED:
-            page = visit(context, f"{tables['file']}hostile/" + name.replace("jasper", "borealis")).page
+            page = visit(context, sites.address("file", "hostile") + name.replace("jasper", "borealis")).page
             assert page.evaluate("document.documentElement.scrollWidth") <= NARROW, name
 
 
@@ -184,11 +165,11 @@ def _late(route: Route) -> None:
     route.continue_()
 
 
-def test_nothing_on_the_first_screen_moves_when_the_controls_come(browser: Browser, tables: Mapping[str, str]) -> None:
+def test_nothing_on_the_first_screen_moves_when_the_controls_come(browser: Browser, sites: Sites) -> None:
     with browser.new_context() as context:
         context.route("**/*.woff2", _late)
         for name in FILTERED:
-            page = visit(context, f"{tables['http']}sample/" + name).page
+            page = visit(context, sites.address("http", "sample") + name).page
             moved = page.evaluate(
                 "new Promise((tell) => new PerformanceObserver((list) => tell(list.getEntries()"
                 ".reduce((sum, entry) => sum + entry.value, 0))).observe({type: 'layout-shift', buffered: true})"

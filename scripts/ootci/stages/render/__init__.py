@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .alert import AlertTexts, DeepTestTexts
 from .answer import nightly_answer, pull_request_answer
-from .permalinks import site_address
+from .links import site_address
 from .publish import require_documentation
 from .review import review_answer, review_lines
 from .summary import step_summary

@@ -11,9 +11,9 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import NEW_FAILURES, DeviceVerdict, Verdicts
 from ootci.model.words import many
 
-from .commands import commands
+from .answer import About
 from .links import web_address
-from .markdown import MARKS, Sheet, marked, safe, to_paste
+from .markdown import MARKS, Sheet, marked, safe
 from .status import CAUSES, VERDICTS
 from .text import one_line
 from .words import changed, day, moment
@@ -54,10 +54,8 @@ class AlertTexts:
         runs_url: str | None = None,
     ) -> None:
         self._verdicts = verdicts
-        self._registry = {item.device.name: item for item in registry}
-        self._devices = {name: item.device for name, item in self._registry.items()}
         self._judged = {item.device: item for item in verdicts.devices}
-        self._address = address
+        self._about = About(registry, self._judged, address)
         self._runs_url = web_address(runs_url)
 
     def title(self, alert: Alert) -> str:
@@ -66,7 +64,7 @@ class AlertTexts:
             return _TITLES[alert.condition]
         if alert.condition is Condition.UPSTREAM:
             return f"{_TITLES[alert.condition]} ({alert.subject})"
-        device = self._devices.get(alert.subject)
+        device = self._about.devices.get(alert.subject)
         # A title is no markdown; but a mention in it would notify.
         name = one_line(device.display_name, 100).replace("@", "@\u200b") if device else alert.subject
         return f"{name} {_TITLES[alert.condition]}"
@@ -114,7 +112,7 @@ class AlertTexts:
             ("Device", "Fails so", "New", "Since", "Plugin changed", "First"),
             (
                 (
-                    self._name(item.device),
+                    self._about.name(item.device),
                     many(item.tests, "test"),
                     str(item.new),
                     day(item.since.date),
@@ -131,7 +129,7 @@ class AlertTexts:
         item = self._judged.get(alert.subject)
         if item is None:
             return
-        sheet.add(f"### {marked(VERDICTS[item.verdict])}: {self._name(item.device)}", "", safe(item.reason), "")
+        sheet.add(f"### {marked(VERDICTS[item.verdict])}: {self._about.name(item.device)}", "", safe(item.reason), "")
         sheet.table(("What", "Is"), self._facts(item), "fact")
         sheet.add("")
         if alert.condition is Condition.BROKEN:
@@ -146,8 +144,7 @@ class AlertTexts:
         sheet.add("", self._nightly(alert))
 
     def _facts(self, item: DeviceVerdict) -> Iterator[tuple[str, str]]:
-        device = self._devices.get(item.device)
-        yield "Tier", device.tier.value if device else "-"
+        yield "Tier", self._about.tier(item.device)
         if item.since is not None:
             yield "Since", day(item.since) + (f", {many(item.nights_since, 'night')}" if item.nights_since else "")
         if item.broke_at is not None:
@@ -167,8 +164,8 @@ class AlertTexts:
         sheet.groups(((f"- <code>{safe(one.id, _ID_LIMIT)}</code>",) for one in new[:NAMED]), "test")
         if len(new) > NAMED:
             sheet.add(f"- and {len(new) - NAMED:,} more")
-        if registered := self._registry.get(item.device):
-            sheet.add(*to_paste(commands(registered, item, (one.id for one in new))), "")
+        if again := self._about.again(item.device, (one.id for one in new)):
+            sheet.add(*again, "")
 
     def _recovering(self, sheet: Sheet, alert: Alert, good: int) -> None:
         stale = alert.condition is Condition.STALE
@@ -178,7 +175,7 @@ class AlertTexts:
             f"Good nights in a row: {good} of {GOOD_NIGHTS}. {self._nightly(alert)}",
         )
         if alert.condition is Condition.UPSTREAM:
-            sheet.add("", f"It was seen on {', '.join(self._name(name) for name in alert.devices)}.")
+            sheet.add("", f"It was seen on {', '.join(self._about.name(name) for name in alert.devices)}.")
 
     def _clusters_of(self, device: str) -> Iterator[Cluster]:
         expected = (Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT)
@@ -195,14 +192,9 @@ class AlertTexts:
 
     def _mention(self, sheet: Sheet, alert: Alert) -> None:
         """Mention who answers for the device; the schema of device files has seen that handles are nothing else."""
-        device = self._devices.get(alert.subject)
+        device = self._about.devices.get(alert.subject)
         if device is not None and alert.standing is not Standing.GONE:
             sheet.add(f"For {', '.join(device.maintainers)}, who answer for this device.", "")
-
-    def _name(self, device: str) -> str:
-        known = self._devices.get(device)
-        shown = safe(known.display_name if known else device, 60)
-        return f"[{shown}]({self._address}d/{device}/)" if known and self._address else shown
 
     def _foot(self) -> str:
         return (

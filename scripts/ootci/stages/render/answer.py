@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.pull_request import Effect, PullRequestGate
@@ -21,17 +20,6 @@ LIMIT_BYTES = 60_000
 _ID_LIMIT = 300
 
 
-@dataclass(frozen=True)
-class _NewFailures:
-    """Tests of one device that newly fail, of which the first are named."""
-
-    device: str
-    total: int
-    first: Sequence[str]
-    cause: str | None = None
-    is_first: bool = False
-
-
 def nightly_answer(
     gate: Gate, registry: Sequence[RegisteredDevice], tested: Mapping[str, Tested], address: str | None = None
 ) -> str:
@@ -42,13 +30,14 @@ def nightly_answer(
         address: where the site is published, with a slash at its end; devices are then links to their pages.
 
     """
-    about = _About(registry, tested, address)
-    failures = [
-        _NewFailures(item.device, item.new_failures, item.first, item.cause_reason, item.is_first)
+    about = About(registry, tested, address)
+    failures = (
+        _details(about, item.device, item.new_failures, item.first, item.cause_reason, is_first=item.is_first)
         for item in gate.blockers
-    ]
+        if item.first
+    )
     headings = ("Verdict", "Device", "Tier", "Reason", "New failures", "Since")
-    return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures, about)
+    return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures)
 
 
 def pull_request_answer(
@@ -58,31 +47,33 @@ def pull_request_answer(
     address: str | None = None,
 ) -> str:
     """May one merge a pull request: what it does to every device that was tested, and what newly fails on it."""
-    about = _About(registry, tested, address)
-    failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
+    about = About(registry, tested, address)
+    failures = (_details(about, item.device, item.newly_failing, item.first) for item in gate.devices if item.first)
     headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Compared with")
-    return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures, about)
+    return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures)
 
 
-class _About:
-    """The registry's facts about a device, for a cell."""
+class About:
+    """The registry's facts about a device as a comment or an issue tells them; see :func:`nightly_answer`."""
 
     def __init__(self, registry: Sequence[RegisteredDevice], tested: Mapping[str, Tested], address: str | None) -> None:
         self._registry = {item.device.name: item for item in registry}
-        self._devices = {name: item.device for name, item in self._registry.items()}
+        self.devices = {name: item.device for name, item in self._registry.items()}
         self._tested = tested
         self._address = address
 
     def name(self, device: str) -> str:
-        known = self._devices.get(device)
+        """The name that people know, as a link where there is a page."""
+        known = self.devices.get(device)
         shown = safe(known.display_name if known else device, 60)
         return f"[{shown}]({self._address}d/{device}/)" if known and self._address else shown
 
     def tier(self, device: str) -> str:
-        known = self._devices.get(device)
+        """How much it counts."""
+        known = self.devices.get(device)
         return known.tier.value if known else "-"
 
-    def again(self, device: str, failed: Sequence[str]) -> Sequence[str]:
+    def again(self, device: str, failed: Iterable[str]) -> Sequence[str]:
         """What reproduces the first failure; nothing for a device that is not registered."""
         item = self._registry.get(device)
         return to_paste(commands(item, self._tested.get(device), failed)) if item else ()
@@ -92,8 +83,7 @@ def _answer(
     gate: Gate | PullRequestGate,
     headings: Sequence[str],
     rows: Sequence[tuple[str, ...]],
-    failures: Sequence[_NewFailures],
-    about: _About,
+    failures: Iterable[Iterator[str]],
 ) -> str:
     sheet = Sheet(LIMIT_BYTES)
     answer = f"May one merge: {spoken(gate.answer)}"
@@ -102,8 +92,7 @@ def _answer(
         sheet.add(f"PyTorch tested: {safe(gate.torch, 500)}.", "")
     if rows:
         sheet.table(headings, rows, "device")
-    named = (tuple(_details(item, about)) for item in failures if item.first)
-    sheet.groups(named, "device with new failures", "devices with new failures")
+    sheet.groups(map(tuple, failures), "device with new failures", "devices with new failures")
     overridden = gate.overridden.items()
     sheet.groups(
         ([f"\n{safe(name)} is not asked, overridden: {safe(reason)}"] for name, reason in overridden), "device"
@@ -111,7 +100,7 @@ def _answer(
     return sheet.text()
 
 
-def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
+def _blocker(item: Blocker, about: About) -> tuple[str, ...]:
     return (
         marked(VERDICTS[item.verdict]),
         about.name(item.device),
@@ -122,7 +111,7 @@ def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
     )
 
 
-def _effect(item: Effect, about: _About) -> tuple[str, ...]:
+def _effect(item: Effect, about: About) -> tuple[str, ...]:
     return (
         marked(EFFECTS[item.effect]),
         about.name(item.device),
@@ -136,14 +125,16 @@ def _effect(item: Effect, about: _About) -> tuple[str, ...]:
     )
 
 
-def _details(item: _NewFailures, about: _About) -> Iterator[str]:
-    first = many(item.total, "failure in its first run", "failures in its first run")
-    told = first if item.is_first else many(item.total, "new failure")
-    yield f"\n<details><summary>{safe(item.device)}: {told}</summary>\n"
-    yield from (f"- <code>{safe(test_id, _ID_LIMIT)}</code>" for test_id in item.first)
-    if item.total > len(item.first):
-        yield f"- and {item.total - len(item.first):,} more"
-    if item.cause:
-        yield f"\n{safe(item.cause)}"
-    yield from about.again(item.device, item.first)
+def _details(
+    about: About, device: str, total: int, first: Sequence[str], cause: str | None = None, *, is_first: bool = False
+) -> Iterator[str]:
+    """The tests of a device that newly fail, of which the first are named."""
+    in_first_run = many(total, "failure in its first run", "failures in its first run")
+    yield f"\n<details><summary>{safe(device)}: {in_first_run if is_first else many(total, 'new failure')}</summary>\n"
+    yield from (f"- <code>{safe(test_id, _ID_LIMIT)}</code>" for test_id in first)
+    if total > len(first):
+        yield f"- and {total - len(first):,} more"
+    if cause:
+        yield f"\n{safe(cause)}"
+    yield from about.again(device, first)
     yield "\n</details>"

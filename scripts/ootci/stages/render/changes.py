@@ -24,11 +24,6 @@ class ChangeGroup:
     total: int
     shown: tuple[Change, ...]
 
-    @property
-    def more(self) -> int:
-        """Tests that are not named."""
-        return self.total - len(self.shown)
-
 
 def change_groups(changes: Iterable[Change], named: int = NAMED) -> tuple[ChangeGroup, ...]:
     """The tests that differ, in the order in which pages show them."""

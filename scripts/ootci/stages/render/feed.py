@@ -23,7 +23,7 @@ from ootci.model.verdict import BROKEN, FAILING, NEW_FAILURES, DeviceVerdict, Ve
 from ootci.model.words import many
 
 from .card import Card
-from .links import accuracy_path, cluster_path, device_path, folder_name
+from .links import cluster_path, device_path, folder_name
 from .pages.accuracy import GrownError
 from .pages.night_failure import NightFailure
 from .status import VERDICTS
@@ -64,18 +64,6 @@ class Entry:
     failing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Feed:
-    """One feed; ``tag`` begins the id of each of its entries, see :func:`tag`."""
-
-    tag: str
-
-    id: str
-    title: str
-    updated: datetime
-    entries: tuple[Entry, ...]
-
-
 def tag(address: str | None) -> str:
     """The beginning of the ids of a site's entries: no two sites share one."""
     place = urlsplit(address or "")
@@ -84,8 +72,8 @@ def tag(address: str | None) -> str:
 
 def feed(
     device: Device | None, entries: Sequence[Entry], built: datetime, plans: Sequence[Plan], address: str | None
-) -> Feed:
-    """The feed of a device, or of all.
+) -> dict[str, object]:
+    """What the feed of a device, or of all, shows.
 
     Args:
         built: its time as long as nothing has happened.
@@ -96,13 +84,13 @@ def feed(
     since = plans[-NIGHTS:][0].created_at if plans else built
     chosen = [entry for entry in entries if entry.updated >= since and (device is None or device.name in entry.devices)]
     chosen.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
-    return Feed(
-        tag=tag(address),
-        id=f"feed/{device.name}" if device else "feed",
-        title=f"{one_line(device.display_name, 60) if device else 'All devices'} · PyTorch integration tests",
-        updated=chosen[0].updated if chosen else built,
-        entries=tuple(chosen),
-    )
+    return {
+        "tag": tag(address),
+        "id": f"feed/{device.name}" if device else "feed",
+        "title": f"{one_line(device.display_name, 60) if device else 'All devices'} · PyTorch integration tests",
+        "updated": chosen[0].updated if chosen else built,
+        "entries": chosen,
+    }
 
 
 def verdict_entries(
@@ -239,7 +227,7 @@ def accuracy_entries(grown: Mapping[str, Sequence[GrownError]], devices: Mapping
             title=f"Accuracy worse on {_names(names, devices)}: {first.operator} {first.dtype}{more}",
             text=f"Since nightly {one_line(plan_id, 80)}. On {_names([on.device], devices)} the largest error of "
             f"{first.operator} grew from {ulp_words(on.growth.before)} to {ulp_words(on.largest)} ulp.",
-            href=accuracy_path(),
+            href="accuracy/index.html",
             devices=frozenset(names),
         )
 

@@ -130,31 +130,13 @@ def headline(gate: Gate, rows: Sequence[DeviceRow]) -> Status:
     return Status(f"{one_line(worst.device.display_name, 60)}: {word}{on}", tone, glyph)
 
 
-@dataclass(frozen=True)
-class Blocked:
-    """Why merges are held.
+def blocked_by(gate: Gate, rows: Sequence[DeviceRow]) -> dict[str, object] | None:
+    """Why merges are held: the devices that block, and how many are asked; None where none does.
 
-    Attributes:
-        rows: the devices that block.
-        asked: how many gating devices are asked.
-        notes: further parts of the answer: devices without a result, those that do not count, those that were chosen.
-
+    Notes are further parts of the answer: devices without a result, those that do not count, those that were chosen.
     """
-
-    rows: tuple[DeviceRow, ...]
-    asked: int
-    notes: tuple[str, ...]
-
-    @property
-    def all_new(self) -> bool:
-        """Whether every one of them broke tonight."""
-        return all(row.verdict.is_new for row in self.rows)
-
-
-def blocked_by(gate: Gate, rows: Sequence[DeviceRow]) -> Blocked | None:
-    """Which devices block, by the names that people know; None where none does."""
     by_name = {row.device.name: row for row in rows}
-    blocking = tuple(by_name[name] for name in gate.blocking if name in by_name)
+    blocking = [by_name[name] for name in gate.blocking if name in by_name]
     if gate.answer != "no" or len(blocking) != len(gate.blocking):
         return None
     names = {row.device.name: row.device.display_name for row in rows}
@@ -165,11 +147,12 @@ def blocked_by(gate: Gate, rows: Sequence[DeviceRow]) -> Blocked | None:
         "Break predicted, not counted": [names.get(name, name) for name in gate.predicted],
         "Only these devices were run": [names.get(name, name) for name in gate.alone],
     }
-    return Blocked(
-        rows=blocking,
-        asked=sum(row.device.name not in gate.overridden for row in asked),
-        notes=tuple(f"{title}: {', '.join(listed)}" for title, listed in notes.items() if listed),
-    )
+    return {
+        "rows": blocking,
+        "all_new": all(row.verdict.is_new for row in blocking),
+        "asked": sum(row.device.name not in gate.overridden for row in asked),
+        "notes": [f"{title}: {', '.join(listed)}" for title, listed in notes.items() if listed],
+    }
 
 
 def front_grid(verdicts: Verdicts, builds: Mapping[str, TorchBuild]) -> NightGrid:

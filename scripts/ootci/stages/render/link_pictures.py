@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +59,9 @@ def picture_path(device: str | None) -> str:
 class _Maker:
     def __init__(self, looks: Path, night: str) -> None:
         self._night = night
-        self._colours = _light_colours((looks / _STYLE).read_text(encoding="utf-8"))
+        # Those of the light theme.
+        style = (looks / _STYLE).read_text(encoding="utf-8")
+        self._colours: dict[str, str] = dict(re.findall(r"--([\w-]+): (?:light-dark\()?(#\w+)", style))
         self._font = partial(_font, looks / _FONT)
 
     def picture(self, title: str, word: str, tone: str, said: str, bars: Sequence[tuple[str, int]]) -> bytes:
@@ -100,10 +102,6 @@ class _Maker:
                 (round(x), 430, max(round(x), round(end) - 5), 510), 5, fill=self._colours.get(look, "#888")
             )
             x = end
-
-
-def _light_colours(style: str) -> Mapping[str, str]:
-    return dict(re.findall(r"--([\w-]+): (?:light-dark\()?(#\w+)", style))
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""Which addresses a page may link to, and where a page lies."""
+"""Which addresses a page may link to, and where the site and its pages are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import re
 from urllib.parse import urlsplit
 
+from ootci.errors import BadOption
 from ootci.model.torch_build import full_commit
 
 PYTORCH_COMMIT = "https://github.com/pytorch/pytorch/commit/"
@@ -34,6 +35,23 @@ def web_address(value: str | None) -> str | None:
     return value if parts.scheme in ("http", "https") and parts.hostname and not parts.username else None
 
 
+def site_address(value: str) -> str:
+    """The address under which the site is published, with a slash at its end.
+
+    Raises:
+        BadOption: it is no plain http(s) address of a folder.
+
+    """
+    parts = urlsplit(value) if web_address(value) else None
+    if parts is None or parts.query or parts.fragment:
+        raise BadOption(
+            f"`{value}` is not the address of a site",
+            where="--address (variable OOTCI_ADDRESS, on the page Settings > Secrets and variables > Actions)",
+            fix="give the front page's, such as https://example.github.io/tests/",
+        )
+    return value.rstrip("/") + "/"
+
+
 def torch_issue(text: str | None) -> str | None:
     """The first issue or pull request of PyTorch that a text names."""
     found = _ISSUE_OF_TORCH.search(text or "")
@@ -59,11 +77,6 @@ def device_path(name: str, folder: str | None = None) -> str:
 def operators_path(device: str | None = None) -> str:
     """Address of the matrix of operators, from the top; with a device, of its own."""
     return f"operators/{device}/index.html" if device else "operators/index.html"
-
-
-def accuracy_path() -> str:
-    """Address of the page of all devices' errors, from the top."""
-    return "accuracy/index.html"
 
 
 def models_path() -> str:

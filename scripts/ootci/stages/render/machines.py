@@ -98,7 +98,8 @@ def machine_files(
         yield _feed(maker, f"d/{name}/feed.xml", device, entries, news)
     yield _feed(maker, "feed.xml", None, entries, news)
     yield f"{API}/verdicts.json", f"{verdicts.model_dump_json()}\n".encode()
-    path, gate = api_file("gate.json", _gate(verdicts))
+    found = GateFile(schema_version=verdicts.schema_version, **OfNewest.of(verdicts), **verdicts.gate.model_dump())
+    path, gate = api_file("gate.json", found)
     yield path, gate
     # At the top, too, for programs that poll it.
     yield "gate.json", gate
@@ -153,14 +154,6 @@ def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str], fo
     )
 
 
-def _gate(verdicts: Verdicts) -> GateFile:
-    return GateFile(
-        schema_version=verdicts.schema_version,
-        **OfNewest.of(verdicts),
-        **verdicts.gate.model_dump(),
-    )
-
-
 def _feed(maker: PageMaker, path: str, device: Device | None, entries: Sequence[Entry], news: News) -> File:
     made = feed(device, entries, maker.verdicts.judged_at, news.plans, maker.canonical(""))
-    return maker.show(path, "feed.xml", feed=made, path=path)
+    return maker.show(path, "feed.xml", **made, path=path)

@@ -1,4 +1,4 @@
-"""The template environment: everything that a template prints is cleaned and escaped, whatever it is."""
+"""What makes pages of templates: everything that a template prints is cleaned and escaped, whatever it is."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
 from ootci.adapters.terminal import clean
@@ -26,7 +26,6 @@ from .facts import contacts, device_facts, environment_facts, run_facts, run_fil
 from .link_pictures import picture_path
 from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
 from .nights import before_words, in_words
-from .permalinks import canonical
 from .status import CHANGES, KNOWN, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
 from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, moment, short_day, ulp_words
@@ -50,26 +49,21 @@ _ERROR_LINE = re.compile(r"^E( |$)|\b(?:error|FAILED):")
 class NamedDevice:
     """A device in a list; ``page`` is its folder's address from the top, None where it is not registered."""
 
-    name: str
     display_name: str
     page: str | None
     tier: str = "not registered"
     gates: bool = False
 
 
-def device_names(registry: Iterable[RegisteredDevice]) -> Callable[[str], NamedDevice]:
+def _device_names(registry: Iterable[RegisteredDevice]) -> Callable[[str], NamedDevice]:
     """What names a device in a list; one that is not registered has no page to link to."""
     found = {
         device.name: NamedDevice(
-            device.name,
-            one_line(device.display_name, 60),
-            device_path(device.name),
-            device.tier.value,
-            device.gates,
+            one_line(device.display_name, 60), device_path(device.name), device.tier.value, device.gates
         )
         for device in (item.device for item in registry)
     }
-    return lambda name: found.get(name) or NamedDevice(one_line(name, 60), one_line(name, 60), None)
+    return lambda name: found.get(name) or NamedDevice(one_line(name, 60), None)
 
 
 class PageMaker:
@@ -95,51 +89,34 @@ class PageMaker:
         self.verdicts = verdicts
         self.runs: dict[str, dict[str, str]] = {}
         """By device and nightly, the page of the run, from the top; each device is added when its pages are made."""
-        self._environment = templates(folder, registry)
+        # Cleaning happens in ``finalize``, which Jinja calls for every expression, so that no template can forget it.
+        self._environment = Environment(
+            loader=FileSystemLoader(folder),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_finalize,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            auto_reload=False,
+        )
+        self._environment.filters.update(_FILTERS)
         self.judged = verdict_of_each(registry, verdicts)
         """What the judge found of every registered device, by name and in the order of the registry."""
+        # A table's thousand cells show few different things; what a macro is given then has to be hashable.
+        once = lru_cache(_REMEMBERED, typed=True)(lambda macro, *given: macro(*given))
+        self._environment.globals.update(_NAMES, named=_device_names(registry), once=once)
         self._environment.globals.update(verdicts=verdicts, judged=self.judged, address=address, **known)
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
         """A page: its path from the top, and its content."""
         where = {"root": "../" * path.count("/"), "here": template, "canonical": self.canonical(path)}
-        return path, page(self._environment, template, {**where, **values})
+        text = self._environment.get_template(template).render({**where, **values})
+        return path, _with_used_symbols(text).encode("utf-8")
 
     def canonical(self, path: str) -> str | None:
-        """The absolute address of a page, where the site's is known."""
-        return canonical(self._address, path)
-
-
-def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Environment:
-    """The environment for the templates of a folder.
-
-    Cleaning happens in ``finalize``, which Jinja calls for every expression, so that no template can forget it.
-
-    Args:
-        folder: the templates.
-        registry: the devices that pages name.
-
-    """
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        auto_reload=False,
-    )
-    environment.filters.update(_FILTERS)
-    # A table's thousand cells show few different things.
-    once = lru_cache(_REMEMBERED, typed=True)(_shown)
-    environment.globals.update(_NAMES, named=device_names(registry), once=once)
-    return environment
-
-
-def page(environment: Environment, template: str, values: Mapping[str, object]) -> bytes:
-    """One page."""
-    return _with_used_symbols(environment.get_template(template).render(values)).encode("utf-8")
+        """The absolute address of a page, without the name of its file; None where the site's is not known."""
+        return f"{self._address}{quote(path.removesuffix('index.html'))}" if self._address else None
 
 
 def in_the_page(name: str, path: Path) -> dict[str, str]:
@@ -200,11 +177,6 @@ def whole_words(command: str) -> Markup:
     return Markup("").join(shown)
 
 
-def _shown(macro: Macro, *given: object) -> str:
-    """What a macro makes of what it is given; as ``once`` it is remembered, so that all of it has to be hashable."""
-    return macro(*given)
-
-
 def _finalize(value: object) -> object:
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
@@ -262,7 +234,6 @@ _NAMES: Mapping[str, object] = {
     "linked": None,
     "picture_path": picture_path,
     "docs": False,
-    "judged": {},
     "failures": FAILURES,
     "known_failure": KNOWN[KnownFailureState.COVERS],
     "streak_of": streak_of,

@@ -30,7 +30,7 @@ from .device_view import RunPage, by_nightly, device_page, judged_page, last_rep
 from .facts import age_when_taken
 from .front import front_grid, front_page, front_rows, groups_of, main_clusters
 from .link_pictures import link_pictures
-from .links import cluster_path, device_path
+from .links import cluster_path, device_path, site_address
 from .machines import News, machine_files
 from .method import method_page
 from .page_maker import PageMaker, in_the_page
@@ -45,7 +45,6 @@ from .pages.accuracy import (
     grown_by_nightly,
     grown_errors,
 )
-from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters
@@ -73,16 +72,15 @@ from .pages.operators import (
     device_operators_page,
     operators_page,
 )
-from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
+from .pages.parity import DeviceParityFile, ParityNights, device_parity, parity_page
 from .pages.past_errors import DeviceFailures, Names
 from .pages.published import api_file
-from .pages.registry import registry_page
+from .pages.registry import add_page, registry_page
 from .pages.run_files import runs_files
 from .pages.runs import RunPages, with_listed
 from .pages.support import SupportCell, support_of, support_page
 from .pages.test_nights import TestNights, recent_failures
 from .pages.trends import device_trends_page, trends_page
-from .permalinks import site_address
 from .places import Places
 from .publish import File, documentation_files, publish, require_documentation
 from .search import Entry, search_index
@@ -164,7 +162,7 @@ class _Pages:
         self._reports_of: dict[str, Mapping[str, NightReport]] = {}
         self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
         self._trends: dict[str, list[TrendDay]] = {}
-        self._parity: dict[str, DeviceFound] = {}
+        self._parity: dict[str, DeviceParityFile] = {}
         self._accuracy: dict[str, DeviceErrors] = {}
         self._models: dict[str, DeviceModels] = {}
         self._builds: dict[str, TorchBuild] = {}
@@ -310,7 +308,7 @@ class _Pages:
         self._lives.append(DeviceLives(device.name, found, verdict, flaky))
         held = {plan_id: page.stored.without(page.unsettled_rows) for plan_id, page in by_nightly(pages).items()}
         names = named_failures(plans, held.get)
-        self._named.append(DeviceFailures(device, names, paths))
+        self._named.append(DeviceFailures(device.name, names, paths))
         if (newest := newest_runs(device, pages, self._plans)) is not None:
             self._newest.append(newest)
 

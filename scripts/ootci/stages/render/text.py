@@ -38,11 +38,6 @@ class Excerpt:
     cut: int = 0
     tail: str = ""
 
-    @property
-    def size(self) -> int:
-        """Characters that are shown."""
-        return len(self.head) + len(self.tail)
-
 
 def excerpt(text: str, limit: int) -> Excerpt:
     """At most about ``limit`` characters: the first two thirds and the last third, broken at line ends if possible."""

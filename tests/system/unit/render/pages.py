@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "wbr"})
+
+
+def content(path: Path) -> Any:
+    """What a JSON file has."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def markdown_rows(markdown: str) -> list[list[str]]:
+    """The cells of the only table of an issue, comment or summary."""
+    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def pasted(markdown: str) -> tuple[str, ...]:
@@ -61,6 +74,12 @@ class Element:
     def text(self) -> str:
         """All text below, with single spaces."""
         return " ".join("".join(self._texts()).split())
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The text of each cell of the only table below, row by row, without its head."""
+        rows = self.one("tbody").find("tr")
+        return [[cell.text for cell in row.children if isinstance(cell, Element)] for row in rows]
 
     @property
     def copied(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from unit.render.pages import content
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def outcomes(text: str) -> dict[int, str]:
 
 def read_run(path: Path) -> dict[str, Told]:
     """What came of every test of the run whose file this is, by id."""
-    run = json.loads(path.read_text(encoding="utf-8"))
+    run = content(path)
     found, flaky, known = outcomes(run["outcomes"]), set(run["flaky"]), set(run["known"])
     folder, each = path.parent / run["tests"], run["tests_each"]
     tables = {number: _table(folder / f"{number}.json", number * each) for number in {row // each for row in found}}
@@ -45,7 +46,7 @@ def read_run(path: Path) -> dict[str, Told]:
 
 
 def _table(path: Path, first: int) -> list[dict[str, Any]]:
-    table = json.loads(path.read_text(encoding="utf-8"))
+    table = content(path)
     assert table["first"] == first
     tests: list[dict[str, Any]] = table["tests"]
     return tests

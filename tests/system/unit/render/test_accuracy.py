@@ -1,16 +1,14 @@
-"""The page of a device's errors: the worst beside the CPU's first, what grew named, and the same in the API."""
+"""The pages of errors: in short on a device's own, those of all devices, and what grew on which nightly."""
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from unit.render.pages import Element, read
+from unit.render.pages import content, read
 from unit.render.sample_operators import MEASURED, NAMES
-from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
+from unit.render.sample_runs import FIRST_NIGHT, plan_id
 
 from ootci.history.accuracy import Growth
 from ootci.model.accuracy import Accuracy
@@ -25,65 +23,16 @@ from ootci.stages.render.pages.accuracy import (
 from ootci.stages.render.words import ulp_words
 
 
-def page_of(site: Path, device: str) -> Element:
-    return read(site / "d" / device / "accuracy" / "index.html").one("main")
-
-
-def file_of(site: Path, device: str) -> Any:
-    return json.loads((site / "api" / "v1" / "accuracy" / f"{device}.json").read_bytes())
-
-
-def rows(page: Element) -> list[list[str]]:
-    return [[cell.text for cell in row.children if isinstance(cell, Element)] for row in page.one("tbody").find("tr")]
-
-
-def test_the_worst_beside_the_cpu_s_come_first(site: Path) -> None:
-    found = rows(page_of(site, "jasper"))
-    assert found[0] == ["cumsum", "float16", "∞", "0.5", "0.5", "0.25", "∞"]
-    assert found[2] == ["erfinv", "float16", "84", "0.84", "1.8", "0.42", "47"]
-    assert found[4] == ["fft.rfft", "float16", "2.6e7", "1", "2.6e7", "0.5", "1"]
-    assert len(found) == len(NAMES) * len(MEASURED)
-
-
-def test_what_grew_is_named_since_when_and_from_what(site: Path) -> None:
-    day = (FIRST_NIGHT.date()).replace(day=FIRST_NIGHT.day + 3)
-    said = [item.text for item in page_of(site, "jasper").one("section", aria_labelledby="worse").find("li")]
-    assert f"erfinv float32, from 1.8 to 84 ulp since {day}" in said
-    assert f"cumsum float32, from 0.5 to ∞ ulp since {day}" in said
-    assert len(said) == 2 * len(MEASURED)
+def test_a_device_s_page_names_what_grew(site: Path) -> None:
     device = read(site / "d" / "jasper" / "index.html").one("section", aria_labelledby="accuracy")
     assert "accuracy worse cumsum float16, from 0.5 to ∞ ulp" in device.text
     assert "1 more error that grew" in device.text
     assert device.find("a")[-1].attributes["href"] == "accuracy/index.html"
 
 
-def test_a_device_like_the_cpu_has_nothing_worse(site: Path) -> None:
-    assert not page_of(site, "openreg").find("section", aria_labelledby="worse")
-    assert "accuracy worse" not in read(site / "d" / "openreg" / "index.html").text
-    assert {row[-1] for row in rows(page_of(site, "openreg"))} == {"1"}
-
-
-def test_the_file_has_what_the_page_shows(site: Path) -> None:
-    file = file_of(site, "jasper")
-    assert [(row["operator"], row["dtype"]) for row in file["operators"]] == [
-        (row[0], row[1]) for row in rows(page_of(site, "jasper"))
-    ]
-    assert file["operators"][0]["errors"] == {
-        "results": 1200,
-        "device_largest": None,
-        "device_typical": 0.5,
-        "cpu_largest": 0.5,
-        "cpu_typical": 0.25,
-    }
-    grown = file["operators"][2]["growth"]
-    assert (grown["before"], grown["plan_id"]) == (1.8, plan_id(3))
-    assert file["run_page"] == f"../../../d/jasper/{plan_id(NIGHTS - 1)}/index.html"
-    assert file["nights"] == NIGHTS
-
-
 def test_a_device_without_measured_errors_says_so(site: Path) -> None:
-    assert "No error was measured." in page_of(site, "indigo").text
-    assert file_of(site, "indigo")["operators"] == []
+    assert "No error was measured." in read(site / "d" / "indigo" / "accuracy" / "index.html").text
+    assert content(site / "api/v1/accuracy/indigo.json")["operators"] == []
     assert not read(site / "d" / "indigo" / "index.html").find("section", aria_labelledby="accuracy")
 
 
@@ -108,22 +57,22 @@ def test_errors_are_short(error: float | None, words: str) -> None:
 
 def test_the_page_of_all_devices_names_the_worst_and_what_grew_on_which_device(site: Path) -> None:
     page = read(site / "accuracy" / "index.html").one("main")
-    short = rows(page.find("table")[0])
+    short = page.find("table")[0].cells
     names = {row[0]: row[1:] for row in short}
     assert names["Jasper DSP"][-1] == "cumsum float16: ∞ ulp, the CPU's 0.5"
     assert names["OpenReg"][1:] == [str(len(NAMES) * len(MEASURED)), "0", "0", "none larger than the CPU's"]
     assert "Indigo" not in names
-    worse = {(row[0], row[1]): row[2] for row in rows(page.find("table")[1])}
+    worse = {(row[0], row[1]): row[2] for row in page.find("table")[1].cells}
     assert len(worse) == 2 * len(MEASURED) == int(names["Jasper DSP"][3])
     assert worse["erfinv", "float32"].startswith("Jasper DSP 1.8 → 84 since ")
-    file = json.loads((site / "api" / "v1" / "accuracy.json").read_bytes())
+    file = content(site / "api" / "v1" / "accuracy.json")
     assert [item["path"] for item in file["devices"]] == [f"accuracy/{item['device']}.json" for item in file["devices"]]
     assert len(file["grown"]) == len(worse)
 
 
 def test_the_night_on_which_errors_grew_tells_of_them_and_so_do_feeds(site: Path) -> None:
     night = read(site / "n" / plan_id(3) / "index.html")
-    assert len(rows(night.one("section", aria_labelledby="worse"))) == 2 * len(MEASURED)
+    assert len(night.one("section", aria_labelledby="worse").cells) == 2 * len(MEASURED)
     assert not read(site / "n" / plan_id(4) / "index.html").find("section", aria_labelledby="worse")
     for feed in (site / "feed.xml", site / "d" / "jasper" / "feed.xml"):
         assert "Accuracy worse on Jasper DSP: cumsum float16 and 3 others" in feed.read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.render.pages import pasted
+from unit.render.pages import markdown_rows, pasted
 from unit.render.sample import ADDRESS, Sample
 
 from ootci.model.pull_request import Effect, EffectName, PullRequestGate
@@ -50,16 +50,11 @@ def judged(sampled: Sample) -> dict[str, DeviceVerdict]:
     return {item.device: item for item in sampled.verdicts.devices}
 
 
-def rows(markdown: str) -> list[list[str]]:
-    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
 def test_a_device_that_is_newly_broken_is_named_with_its_tests(sampled: Sample) -> None:
     name = sampled.registry[0].device.name
     text = pull_request_answer(answer(effect(name)), sampled.registry, judged(sampled), ADDRESS)
     assert text.startswith("### ❌ May one merge: no\n\n1 of 2 say no\n")
-    (row,) = rows(text)
+    (row,) = markdown_rows(text)
     shown = sampled.registry[0].device
     assert row[:5] == [
         "❌ newly broken",
@@ -98,14 +93,14 @@ def test_one_may_merge_and_an_override_is_told(sampled: Sample) -> None:
 def test_the_nightly_says_whose_it_probably_is(sampled: Sample) -> None:
     gate = blocked(verdict=VerdictName.REGRESSED, is_new=True, cause_reason="only this plugin changed")
     text = nightly_answer(gate, sampled.registry, judged(sampled))
-    assert rows(text) == [["❌ REGRESSED", "x", "-", "3 tests newly failing", "3", "new"]]
+    assert markdown_rows(text) == [["❌ REGRESSED", "x", "-", "3 tests newly failing", "3", "new"]]
     assert "- and 1 more\n\nonly this plugin changed\n" in text
 
 
 def test_what_fails_in_a_first_run_is_not_called_new(sampled: Sample) -> None:
     gate = blocked(verdict=VerdictName.FAILING, is_new=False, is_first=True, reason="3 tests failed")
     text = nightly_answer(gate, sampled.registry, judged(sampled))
-    assert rows(text) == [["❌ FAILING", "x", "-", "3 tests failed", "3 (first run)", "-"]]
+    assert markdown_rows(text) == [["❌ FAILING", "x", "-", "3 tests failed", "3 (first run)", "-"]]
     assert "<summary>x: 3 failures in its first run</summary>" in text
 
 
@@ -113,7 +108,7 @@ def test_what_fails_in_a_first_run_is_not_called_new(sampled: Sample) -> None:
 def test_hostile_text_stays_text(sampled: Sample, hostile: str) -> None:
     bad = effect(hostile, reason=hostile, base=hostile, base_torch=hostile, first=(hostile,), newly_failing=1)
     text = pull_request_answer(answer(bad), sampled.registry, judged(sampled), ADDRESS)
-    (row,) = rows(text)
+    (row,) = markdown_rows(text)
     assert len(row) == 9
     for cell in (row[1], row[3], row[8]):
         assert not set("<>[]`*@\\") & set(cell)
@@ -134,5 +129,5 @@ def test_what_is_cut_is_counted(sampled: Sample) -> None:
         answer(*(effect(f"d{number}") for number in range(2000))), sampled.registry, judged(sampled)
     )
     assert len(text.encode()) <= LIMIT_BYTES
-    assert f"{2000 - len(rows(text)):,} more devices did not fit here." in text
+    assert f"{2000 - len(markdown_rows(text)):,} more devices did not fit here." in text
     assert "2,000 more devices with new failures did not fit here." in text

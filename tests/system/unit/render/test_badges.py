@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
-from unit.render.pages import read
+from unit.render.pages import content, read
 from unit.render.sample import NOW, Sample
 
 from ootci.model.verdict import VerdictName
@@ -20,13 +19,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 GREY = COLOURS["off"]
 
 
-def luminance(colour: str) -> float:
-    """Relative luminance. Source: WCAG 2.2."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 def test_badge_as_it_is(site: Path, golden: Callable[[str, str], None]) -> None:
     golden("badge.svg", (site / "badge/borealis.svg").read_text(encoding="utf-8"))
 
@@ -34,7 +26,7 @@ def test_badge_as_it_is(site: Path, golden: Callable[[str, str], None]) -> None:
 def test_the_picture_says_in_words_and_by_date_what_it_shows(sampled: Sample, site: Path) -> None:
     for item, verdict in zip(sampled.registry, sampled.verdicts.devices, strict=True):
         picture = ElementTree.fromstring((site / "badge" / f"{item.device.name}.svg").read_bytes())  # noqa: S314 - our own bytes
-        endpoint = json.loads((site / "badge" / f"{item.device.name}.json").read_text(encoding="utf-8"))
+        endpoint = content(site / "badge" / f"{item.device.name}.json")
         title = picture.find(f"{SVG}title")
         assert title is not None
         assert picture.get("role") == "img"
@@ -62,10 +54,7 @@ def test_no_badge_fetches_or_runs_anything_whatever_a_device_calls_itself(hostil
 
 
 def test_a_prediction_has_a_badge_of_its_own_that_is_never_green(sampled: Sample, site: Path) -> None:
-    endpoints = {
-        name: json.loads((site / "badge" / f"{name}-predicted.json").read_text(encoding="utf-8"))
-        for name in ("halo", "lumen", "fjord")
-    }
+    endpoints = {name: content(site / "badge" / f"{name}-predicted.json") for name in ("halo", "lumen", "fjord")}
     assert {name: found["message"] for name, found in endpoints.items()} == {
         "halo": "break predicted since 2026-11-18",
         "lumen": "no break found",
@@ -76,24 +65,11 @@ def test_a_prediction_has_a_badge_of_its_own_that_is_never_green(sampled: Sample
     assert not (site / "badge" / "borealis-predicted.svg").exists()
 
 
-def test_the_gallery_has_every_picture_with_its_markdown(sampled: Sample, site: Path) -> None:
+def test_the_gallery_has_every_picture(sampled: Sample, site: Path) -> None:
     page = read(site / "badge" / "index.html")
     shown = {picture.attributes["src"] for picture in page.find("img")}
     assert shown == {path.name for path in (site / "badge").glob("*.svg")}
     assert {rows.attributes["id"] for rows in page.find("tbody")} == {item.device.name for item in sampled.registry}
-    rows = page.one("tbody", id="halo")
-    assert [box.attributes["value"] for box in rows.find("input")] == [
-        "[![halo on PyTorch](SITE/badge/halo.svg)](SITE/d/halo/)",
-        "[![halo, predicted](SITE/badge/halo-predicted.svg)](SITE/d/halo/)",
-    ]
-    assert [button.attributes["data-copy"] for button in rows.find("button")] == [
-        box.attributes["value"] for box in rows.find("input")
-    ]
-
-
-def test_white_text_can_be_read_on_every_colour() -> None:
-    for colour in (*COLOURS.values(), "3a424b"):
-        assert 1.05 / (luminance(colour) + 0.05) >= 4.5, colour
 
 
 def test_every_badge_is_grey_once_the_newest_nightly_is_too_old(sampled: Sample) -> None:

@@ -17,7 +17,7 @@ from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import Change, ChangeName, VerdictName
 from ootci.resources import dashboard_folder
-from ootci.stages.render.page_maker import page, templates
+from ootci.stages.render.page_maker import PageMaker
 from ootci.stages.render.pages.operators import (
     STATES,
     DeviceCoverage,
@@ -151,9 +151,8 @@ def test_matrix_of_fifty_devices_and_seven_hundred_operators(sampled: Sample, tm
         for name in devices
     }
     file = operators_file(devices, found)
-    environment = templates(dashboard_folder() / "templates")
-    environment.globals.update(verdicts=sampled.verdicts, root="../", here="operators.html", canonical=None)
-    content = page(environment, "operators.html", {"page": file, **matrix_values(file)})
+    maker = PageMaker(dashboard_folder() / "templates", (), sampled.verdicts, None)
+    _, content = maker.show("operators/index.html", "operators.html", page=file, **matrix_values(file))
     assert content.count(b"</i></td>") == 35_000
     assert len(content) < OPERATORS
     assert len(gzip.compress(content)) < OPERATORS_PACKED
@@ -174,10 +173,9 @@ def test_operators_of_a_device(sampled: Sample, tmp_path: Path) -> None:
     tested = operators_of(outcomes)
     coverage = device_coverage(None, tested)
     file = device_operators_file("openreg", coverage, tested, "x")
+    maker = PageMaker(dashboard_folder() / "templates", (), sampled.verdicts, None)
     values = {"page": file, "counts": coverage.counts, **matrix_values(file)}
-    environment = templates(dashboard_folder() / "templates")
-    environment.globals.update(verdicts=sampled.verdicts, root="../../", here="", canonical=None)
-    content = page(environment, "device_operators.html", values)
+    _, content = maker.show("operators/openreg/index.html", "device_operators.html", **values)
     assert content.count(b"</i></td>") == 700 * len(kinds)
     assert b"more operators are not shown here" in content
     assert len(content) < DEVICE_OPERATORS

@@ -9,39 +9,16 @@ import pytest
 from unit.render.pages import Element, read
 from unit.render.rendering import Rendered
 from unit.render.sample import Sample
-from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, part
+from unit.render.sample_clusters import ALIKE, CLUSTERS, cluster, part
 
 from ootci.model.cluster import Cause, Signature
-from ootci.stages.render.front import SHOWN_CLUSTERS
 from ootci.stages.render.pages.clusters import SHOWN
 from ootci.stages.render.text import one_line
 
 
 @pytest.fixture
-def decision(site: Path) -> Element:
-    return read(site / "index.html").one("section", class_="decision")
-
-
-@pytest.fixture
-def others(site: Path) -> list[Element]:
-    return read(site / "index.html").one("section", aria_labelledby="also").find("li")
-
-
-@pytest.fixture
 def alike(site: Path) -> Element:
     return read(site / "c" / ALIKE.id / "index.html")
-
-
-def test_the_front_page_says_whose_it_is_and_links_the_commits(decision: Element) -> None:
-    told = {part.one("dt").text: part.one("dd") for part in decision.one("dl").find("div")}
-    whose = decision.find("p", class_="why")[-1]
-    assert whose.text.startswith("Probably upstream : 2 devices with the same error, ")
-    assert (whose.text.endswith("; 3 failures"), len(whose.find("a"))) == (True, 2)
-    assert told["Reference device"].text == "not seen on the reference device, which is OK"
-    assert told["Suspect commits"].one("a").attributes["href"] == COMMITS_URL
-    error = decision.one("p", class_="error").one("a")
-    assert error.text.startswith("AssertionError: Tensor-likes are not equal!")
-    assert error.attributes["href"] == f"c/{ALIKE.id}/index.html"
 
 
 def test_pytorch_is_told_only_where_it_is_suspected_and_with_the_evidence(sampled: Sample, rendered: Rendered) -> None:
@@ -61,37 +38,10 @@ def test_pytorch_is_told_only_where_it_is_suspected_and_with_the_evidence(sample
             assert f"https://example.org/x/c/{ALIKE.id}/" in asked_for["body"][0]
 
 
-def test_of_a_single_device_it_says_whether_its_plugin_changed(others: list[Element]) -> None:
-    assert "only Marble S , plugin changed: yes, 1 failure" in others[0].text
-
-
-def test_the_front_page_has_a_few_and_counts_the_rest(others: list[Element]) -> None:
-    assert len(others) == SHOWN_CLUSTERS
-    assert others[-1].one("a").text == "1 more"
-    assert not any("ninja" in item.text for item in others)
-
-
 def test_where_nothing_is_new_the_front_page_has_no_box(rendered: Rendered) -> None:
     page = read(rendered(clusters=CLUSTERS[-1:]) / "index.html")
     assert not page.find("section", aria_labelledby="also")
     assert not page.find("p", class_="error")
-
-
-def test_the_list_is_in_the_judge_s_order_and_marks_what_is_new(site: Path) -> None:
-    rows = read(site / "c" / "index.html").one("tbody").find("tr")
-    names = [row.find("td")[1].find("a")[0].text for row in rows]
-    assert names == [item.signature.text for item in CLUSTERS]
-    assert [bool(row.find("strong", class_="new")) for row in rows] == [item.is_new for item in CLUSTERS]
-    assert [cell.text for cell in rows[0].find("td", class_="n")] == ["2", "3", "2026-11-21"]
-
-
-def test_a_page_says_why_and_what_each_device_has_of_it(alike: Element) -> None:
-    assert alike.one("h1").text == ALIKE.text
-    assert "2 independent plugins broke together on one nightly" in alike.one("section", aria_labelledby="cause").text
-    borealis, nimbus = alike.one("tbody").find("tr")
-    assert [cell.text for cell in borealis.find("td")[:3]] == ["2", "2", "no"]
-    assert nimbus.find("td")[2].text == "yes"
-    assert "2026-11-21 2.15.0.dev" in nimbus.text
 
 
 def test_a_cluster_of_several_names_says_that_there_are_others(rendered: Rendered) -> None:

@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from unit.render.pages import Element, read
-from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.model.outcome import OutcomeName
@@ -30,18 +29,6 @@ def test_it_has_a_place_for_every_kind_of_change_in_the_words_of_other_pages(pag
 def test_it_has_a_word_for_every_outcome(page: Element) -> None:
     words = {item.attributes["data-word"] for item in page.find("span") if "data-word" in item.attributes}
     assert {name.value for name in OutcomeName} | {"flaky", "known"} <= words
-
-
-def test_each_device_that_reported_has_its_newest_two_nightlies_and_the_command(page: Element, sampled: Sample) -> None:
-    rows = {row.find("a")[0].text: row for row in page.find("tr") if row.find("a")}
-    assert {item.device.display_name for item in sampled.registry} - set(rows) == {"Indigo Q"}
-    newest, before = plan_id(NIGHTS - 1), plan_id(NIGHTS - 2)
-    row = rows["Borealis B2"]
-    assert row.find("code")[-1].text == f"ootci diff borealis@{before} borealis@{newest}"
-    assert [link.attributes["href"] for link in row.find("a")[1:]] == [
-        f"../d/borealis/{newest}/index.html",
-        f"../d/borealis/{before}/index.html",
-    ]
 
 
 NEWEST, BEFORE = (f"borealis@{plan_id(NIGHTS - nights)}" for nights in (1, 2))

@@ -13,8 +13,6 @@ from ootci.model.run import Run
 from ootci.stages.render.failures import ALIKE_SHOWN, SHOWN, failures
 from ootci.stages.render.page_maker import prose
 
-LAST = "E  NotImplementedError: no kernel for aten::{}\n"
-
 
 def _failed(name: str, message: str, text: str | None = None, **values: object) -> Outcome:
     found = outcomes("integration", **{name: "failed"})[0]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import pytest
-from unit.render.pages import Element, read
+from unit.render.pages import read
 from unit.render.rendering import Rendered
 from unit.render.sample import KNOWN_FAILURES, UNSUPPORTED, Sample
 
@@ -14,45 +13,6 @@ from ootci.stages.render.pages.known import LISTED, left
 
 OF_UPSTREAM = 2
 """Declarations of the sample's suite `upstream` that work."""
-
-
-@pytest.fixture(scope="module")
-def tables(site: Path) -> list[Element]:
-    return read(site / "known" / "index.html").find("tbody")
-
-
-def test_what_asks_for_a_change_stands_first_and_then_what_expires_first(tables: list[Element]) -> None:
-    rows = [[cell.text for cell in row.find("td")] for row in tables[0].find("tr")]
-    assert [row[0] for row in rows] == ["expired", "passes now", "matches no test", "known", "other torch"]
-    assert len(rows) == len(KNOWN_FAILURES)
-    assert rows[0][1:5] == [
-        "integration/test_optimizers.py::* No fused kernels yet.",
-        "issue",
-        "2026-10-01",
-        "2026-11-01 expired 20 days ago",
-    ]
-    assert rows[3][4] == "2027-01-31 71 days left"
-    assert rows[1][5].startswith("names 1 passing test")
-
-
-def test_each_entry_names_its_owner_and_links_the_issue(tables: list[Element]) -> None:
-    first = tables[0].find("tr")[0]
-    links = {link.text: link.attributes["href"] for link in first.find("a")}
-    assert links == {
-        "Lumen Photonic": "../d/lumen/index.html",
-        "@lumen-maintainers": "https://github.com/lumen-maintainers",
-        "issue": "https://github.com/example/torch-lumen/issues/12",
-    }
-
-
-def test_a_capability_that_works_although_declared_unsupported_stands_first(tables: list[Element]) -> None:
-    rows = [[cell.text for cell in row.find("td")] for row in tables[1].find("tr")]
-    assert [row[:2] for row in rows] == [
-        ["works", "exclusions: TestFFT.test_fft_round_trip"],
-        ["works", "operators: mul"],
-        ["works in part", "streams_events One queue only."],
-        ["not seen", "quantization The card has no integer matrix units."],
-    ]
 
 
 @pytest.mark.parametrize(("day", "words"), [(31, "last day"), (30, "1 day left")])

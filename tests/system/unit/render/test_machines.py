@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from jsonschema import Draft7Validator
+from unit.render.pages import content
 from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 
@@ -34,10 +35,6 @@ ENDPOINT = {
 def sites(site: Path, judged_site: Path, hostile_site: Path) -> tuple[Path, ...]:
     """The sample as it is, as the judge sees it, and with a hostile device."""
     return site, judged_site, hostile_site
-
-
-def content(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @cache

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from pathlib import Path
 
-from unit.render.pages import Element, read
+from unit.render.pages import content, read
 from unit.samples import device, night, plan, run
 
 from ootci.history.gc import MEASURES_RUNS, old_details, remove
@@ -40,8 +39,7 @@ def site_of(folder: Path, history: History, number: int) -> Path:
 
 
 def rows(site: Path) -> list[list[str]]:
-    found = read(site / "models" / "index.html").one("main").one("tbody").find("tr")
-    return [[cell.text for cell in row.children if isinstance(cell, Element)] for row in found]
+    return read(site / "models" / "index.html").one("main").cells
 
 
 def history_of(folder: Path, nights: int) -> History:
@@ -81,7 +79,7 @@ def test_a_devices_page_says_how_its_models_did(tmp_path: Path) -> None:
 
 def test_the_file_has_what_the_page_shows(tmp_path: Path) -> None:
     site = site_of(tmp_path, history_of(tmp_path, 1), 0)
-    found = json.loads((site / "api" / "v1" / "models.json").read_bytes())
+    found = content(site / "api" / "v1" / "models.json")
     assert [item["device"] for item in found["devices"]] == ["dev", "other"]
     assert found["devices"][0]["models"][0] == {
         "model": "cnn",

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ootci.stages.render.badge import COLOURS
+
 STATIC = Path(__file__).parents[4] / "dashboard" / "static"
 STYLES = {path.name: path.read_text(encoding="utf-8") for path in STATIC.glob("*.css")}
 THEMES = ("light", "dark")
@@ -103,3 +105,8 @@ def test_the_glyph_of_a_night_stands_out_of_its_colour_and_the_colour_of_the_car
     pairs = {f"{name}-ink on {name}": (of[f"{name}-ink"], of[name]) for name in NIGHTS}
     pairs |= {f"{name} on card": (of[name], of["card"]) for name in BARE}
     assert _too_faint(pairs, 3) == {}
+
+
+def test_white_text_can_be_read_on_every_half_of_a_badge() -> None:
+    white = _parsed("#fff")
+    assert _too_faint({colour: (white, _parsed(f"#{colour}")) for colour in (*COLOURS.values(), "3a424b")}, 4.5) == {}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.render.pages import read
+from unit.render.pages import content, read
 from unit.render.rendering import judged_pages
 from unit.samples import device, night
 from unit.upstream_nights import upstream_nights
@@ -37,20 +36,16 @@ def site(tmp_path: Path) -> Path:
     return judged_pages(tmp_path, *upstream_nights(LETTERS), registry=(device(), device("other")))
 
 
-def _file(site: Path, name: str) -> Any:
-    return json.loads((site / "api" / "v1" / name).read_bytes())
-
-
 def _counts(**counts: int) -> Mapping[str, int]:
     return {"asked": 0, "passed": 0, "regressed": 0, "sometimes": 0, "not_yet": 0, "left_out": 0} | counts
 
 
 def test_the_numbers_of_a_device(site: Path) -> None:
-    (row,) = _file(site, "parity.json")["devices"]
+    (row,) = content(site / "api/v1" / "parity.json")["devices"]
     assert row["counts"] == _counts(asked=6, passed=3, regressed=1, sometimes=1, not_yet=1, left_out=1)
     assert (row["device"], row["week_before"]) == ("dev", 3)
     assert row["week_day"] == f"{night(1):%Y-%m-%d}"
-    own = _file(site, "parity/dev.json")
+    own = content(site / "api/v1" / "parity/dev.json")
     assert own["regressed"] == ["upstream/nn/test_rnn.py::TestRNN::test_broke"]
     assert [item["counts"]["passed"] for item in own["nights"]] == [3, 3, 3, 3, 5, 4, 4, 4, 3]
     assert {item["file"]: item["counts"] for item in own["files"]} == {
@@ -75,7 +70,7 @@ def _compared(folder: Path, letters: str, *, without: Iterable[int] = (), cut: i
             suites = (report.model_copy(update={"state": ReportState.TRUNCATED}) for report in record.suites)
             record = record.model_copy(update={"suites": tuple(suites)})
         records.append(record)
-    (row,) = _file(judged_pages(folder, *records), "parity.json")["devices"]
+    (row,) = content(judged_pages(folder, *records) / "api/v1" / "parity.json")["devices"]
     return row["week_before"], row["week_day"]
 
 
@@ -94,7 +89,7 @@ def test_a_week_is_told_by_its_day_and_only_whole_nights_are_compared(tmp_path: 
 
 def test_a_night_that_broke_before_the_tests_takes_no_page_away(tmp_path: Path) -> None:
     assert _compared(tmp_path, "p" * 9 + ".") == (2, f"{night(1):%Y-%m-%d}")
-    (row,) = _file(tmp_path / "site", "parity.json")["devices"]
+    (row,) = content(tmp_path / "site" / "api/v1" / "parity.json")["devices"]
     assert (row["counts"]["passed"], row["day"]) == (2, f"{night(8):%Y-%m-%d}")
     assert f"on {night(8):%Y-%m-%d}" in read(tmp_path / "site" / "parity" / "dev" / "index.html").text
 
@@ -126,7 +121,7 @@ def test_what_never_passed_is_counted_and_not_listed(site: Path) -> None:
 
 
 def test_a_badge_says_how_many_pass_and_is_red_for_a_regression_only(site: Path) -> None:
-    found = json.loads((site / "badge" / "dev-parity.json").read_bytes())
+    found = content(site / "badge" / "dev-parity.json")
     assert (found["message"], found["color"]) == ("50.0 % of 6 · 1 regressed", COLOURS["bad"])
     assert not (site / "badge" / "other-parity.json").exists()
     snippets = read(site / "badge" / "index.html").one("tbody", id="dev").find("input")

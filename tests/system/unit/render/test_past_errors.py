@@ -9,7 +9,7 @@ from unit.render.pages import Element, read
 from unit.render.sample import Sample
 from unit.render.sample_clusters import cluster, part
 from unit.render.sample_runs import NIGHTS, plan_id, run
-from unit.samples import changed, device, plan
+from unit.samples import changed, plan
 
 import ootci.stages.render.pages.past_errors as gone_module
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
@@ -28,7 +28,7 @@ def names(count: int, failing: dict[str, dict[str, int]], current: tuple[str, ..
     """Names of so many nights, by device, with the bits of the nights of each name."""
     devices = [
         DeviceFailures(
-            device(name).device,
+            name,
             NamedFailures(
                 {
                     text: NamedFailure(Signature(id=text, text=text), nights, 1, (TEST,), "failures")

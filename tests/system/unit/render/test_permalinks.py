@@ -11,8 +11,7 @@ from unit.render.sample import ADDRESS
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.errors import BadOption
-from ootci.stages.render.links import folder_name
-from ootci.stages.render.permalinks import site_address
+from ootci.stages.render.links import folder_name, site_address
 
 
 def canonical(page: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,18 @@ from urllib.parse import urljoin
 
 import pytest
 from unit.render.hostile import EVIL
-from unit.render.pages import Element, read
-from unit.render.sample import DEVICES, NOW
+from unit.render.pages import Element, content, read
+from unit.render.sample import DEVICES
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.model.words import duration
-from ootci.stages.render.words import moment
 
 ADDRESSES = ("page", "run_page", "path")
 FILES = ("registry", "capabilities", "operators", "trends", "flaky", "nightlies", "health")
 
 
-def content(site: Path, name: str) -> Any:
-    return json.loads((site / "api/v1" / f"{name}.json").read_text(encoding="utf-8"))
+def api(site: Path, name: str) -> Any:
+    return content(site / "api/v1" / f"{name}.json")
 
 
 def published(site: Path) -> Iterator[tuple[str, Any]]:
@@ -31,7 +29,7 @@ def published(site: Path) -> Iterator[tuple[str, Any]]:
         top = site / "api/v1"
         for path in (top / f"{kind}.json", *sorted((top / kind).glob("*.json"))):
             if path.is_file():
-                yield path.relative_to(site).as_posix(), json.loads(path.read_text(encoding="utf-8"))
+                yield path.relative_to(site).as_posix(), content(path)
 
 
 def values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -48,7 +46,7 @@ def values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 def nightly_verdicts(site: Path) -> dict[tuple[str, str], str]:
     """What was judged, by device and nightly."""
-    devices = content(site, "verdicts")["devices"]
+    devices = api(site, "verdicts")["devices"]
     return {(item["device"], night["plan_id"]): night["verdict"] for item in devices for night in item["history"]}
 
 
@@ -82,7 +80,7 @@ def test_every_address_leads_to_a_file(site: Path, hostile_site: Path) -> None:
 
 
 def test_capabilities(site: Path) -> None:
-    file = content(site, "capabilities")
+    file = api(site, "capabilities")
     table = read(site / "capabilities/index.html").one("table")
     assert [item.text for item in table.one("thead").find("th")[1:]] == file["capabilities"]
     assert [link(row) for row in rows(table)] == [row["device"] for row in file["devices"]]
@@ -105,40 +103,9 @@ def test_capabilities(site: Path) -> None:
     assert compared > 20
 
 
-def test_operators(site: Path) -> None:
-    file = content(site, "operators")
-    summary, matrix = read(site / "operators/index.html").find("table")
-    assert [link(row) for row in rows(summary)] == [row["device"] for row in file["devices"]]
-    assert [row.find("th")[0].text for row in rows(matrix)] == [row["operator"] for row in file["operators"]]
-    for row, told in zip(rows(matrix), file["operators"], strict=True):
-        assert "".join(word[:1] or "." for word in cells(row)) == told["devices"]
-    letters = {item["letter"]: item["state"] for item in file["letters"]}
-    told = by_device(file["devices"])
-    for place, device in enumerate(file["columns"]):
-        found = [letters[row["devices"][place]] for row in file["operators"] if row["devices"][place] != "."]
-        totals = {item["state"]: item["operators"] for item in told[device]["totals"]}
-        assert totals == {state: found.count(state) for state in found}
-        assert told[device]["not_tested"] == len(file["operators"]) - len(found)
-    assert told["fjord"]["why_none"] == "no run"
-
-
-def test_operators_of_a_device(site: Path) -> None:
-    file = content(site, "operators/ember")
-    table = read(site / "operators/ember/index.html").find("table")[-1]
-    assert len(file["operators"]) == len(rows(table)) > 3
-    for row, told in zip(rows(table), file["operators"], strict=True):
-        *shown, why = cells(row)
-        assert row.find("th")[0].text == told["operator"]
-        assert "".join(word[:1] or "." for word in shown) == told["cells"]
-        assert len(told["cells"]) == len(file["columns"])
-        assert why.count("; ") + bool(why) == len(told["said"])
-        assert all(f"{item['where']}: {item['text']}" in why for item in told["said"])
-    assert content(site, "operators/fjord")["operators"] == []
-
-
 @pytest.mark.parametrize("device", ["borealis", "dune", "jasper"])
 def test_trends(site: Path, device: str) -> None:
-    file = content(site, f"trends/{device}")
+    file = api(site, f"trends/{device}")
     table = read(site / f"d/{device}/trends/index.html").find("table")[-1]
     assert [row.find("th")[0].text for row in rows(table)] == [night["day"] for night in reversed(file["nights"])]
     judged = {plan_id: verdict for (name, plan_id), verdict in nightly_verdicts(site).items() if name == device}
@@ -158,26 +125,12 @@ def test_trends(site: Path, device: str) -> None:
     assert len(file["nights"]) == NIGHTS
 
 
-def test_flaky_tests(site: Path) -> None:
-    file = content(site, "flaky")
-    shown = [(link(row), *cells(row)) for row in rows(read(site / "flaky/index.html").one("table"))]
-    columns = ("turns", "failed", "sample", "night")
-    rates = [item["turns"] / item["sample"] for item in file["tests"]]
-    assert shown == [
-        (item["device"], item["id"], f"{rate:.0%}", *(str(item[key]) for key in columns))
-        for item, rate in zip(file["tests"], rates, strict=True)
-    ]
-    assert rates == sorted(rates, reverse=True)
-    assert len(shown) > 1
-    assert file["more"] == 0
-
-
 def test_nightlies(site: Path) -> None:
-    listed = content(site, "nightlies")["nightlies"]
+    listed = api(site, "nightlies")["nightlies"]
     assert [night["plan_id"] for night in listed] == [plan_id(number) for number in range(NIGHTS)]
     judged = nightly_verdicts(site)
     for night in listed:
-        file = json.loads((site / "api/v1" / night["path"]).read_text(encoding="utf-8"))
+        file = content(site / "api/v1" / night["path"])
         page = read(site / "api/v1" / night["page"])
         tables = page.find("table")
         new = [item for section in page.find("section", aria_labelledby="new") for item in section.find("li")]
@@ -204,43 +157,6 @@ def test_nightlies(site: Path) -> None:
         assert {*shown, *(item["device"] for item in file["left_out"])} == {item.name for item in DEVICES}
 
 
-def test_registry(site: Path) -> None:
-    listed = content(site, "registry")["devices"]
-    table = read(site / "devices/index.html").one("table")
-    assert [row.attributes["id"] for row in rows(table)] == [item["device"] for item in listed]
-    for row, item in zip(rows(table), listed, strict=True):
-        _, torch, runs, suites, claims, contacts = cells(row)
-        assert row.find("th")[0].text.endswith(item["file"])
-        assert (item["release"] or item["channel"]) in torch
-        assert item["variant"] in torch
-        assert (item["paused"] or item["cadence"]).replace("`", "") in runs
-        assert ", ".join(item["labels"]) in runs
-        assert suites.split(", ") == [
-            suite["name"] + ("" if suite["required"] else " (advisory)") for suite in item["suites"]
-        ]
-        assert (claims == "none") == (not item["known_failures"] and not item["unsupported"] and not item["bad_ranges"])
-        assert all(
-            (contact["text"] if contact["kind"] == "maintainer" else contact["kind"]) in contacts
-            for contact in item["contacts"]
-        )
-
-
-def test_health(site: Path) -> None:
-    file = content(site, "health")
-    page = read(site / "health/index.html")
-    shown = rows(page.one("table"))
-    assert [link(row) for row in shown] == [item["device"] for item in file["devices"]]
-    for row, item in zip(shown, file["devices"], strict=True):
-        verdict, reported, planned, cadence, _ = cells(row)
-        assert verdict == item["verdict"].replace("_", " ")
-        assert cadence == item["cadence"]
-        for told, at in ((reported, item["reported_at"]), (planned, item["planned_at"])):
-            assert told == "never" if at is None else told.startswith(at[:16].replace("T", " "))
-    newest = file["nightly"]
-    assert f"{newest['reported']} of {newest['expected']} expected devices" in page.text
-    assert file["judged_at"][:16].replace("T", " ") in moment(NOW)
-
-
 def test_hostile_text_stays_text(hostile_site: Path) -> None:
     """It is there, whole or shortened, and no address is made of it."""
     seen = 0
@@ -250,6 +166,6 @@ def test_hostile_text_stays_text(hostile_site: Path) -> None:
             if key in ADDRESSES or key.endswith(("address", "url", "link")):
                 assert not text.lower().startswith(("javascript", "data", "/", "file")), (name, text)
     assert seen > 30
-    assert content(hostile_site, "flaky")["tests"][0]["id"] == f"integration/{EVIL}"
+    assert api(hostile_site, "flaky")["tests"][0]["id"] == f"integration/{EVIL}"
     sizes = {name: (hostile_site / name).stat().st_size for name, _ in published(hostile_site)}
     assert max(sizes.values()) < 256 * 1024, sizes

@@ -6,46 +6,15 @@ import json
 import re
 from pathlib import Path
 
-from unit.render.pages import Element, read
+from unit.render.pages import read
 from unit.render.rendering import Rendered
-from unit.render.sample import DEVICES, Sample
+from unit.render.sample import Sample
 
 from ootci.model.device import load_registry
-from ootci.model.device.reference import device_keys
 from ootci.model.schema import device_schema
-from ootci.stages.render.pages.add import SHORTEST
-from ootci.stages.render.pages.registry import registry_file
+from ootci.stages.render.pages.registry import SHORTEST, registry_file
 
 README = Path(__file__).parents[4] / "README.md"
-
-
-def cells(page: Element, device: str) -> list[str]:
-    """The text of every cell of a device's row."""
-    row = page.one("tr", id=device)
-    return [cell.text for cell in (*row.find("th"), *row.find("td"))]
-
-
-def test_every_device_file_has_a_row(site: Path) -> None:
-    page = read(site / "devices" / "index.html")
-    assert [row.attributes["id"] for row in page.one("tbody").find("tr")] == [item.name for item in DEVICES]
-    assert cells(page, "ember") == [
-        "Ember X1 advisory Ember AI · devices/ember.yaml",
-        "torch-ember github.com/example/torch-ember.git at main",
-        "nightly rocm7.1",
-        "nightly ubuntu-latest",
-        "smoke, integration",
-        "none",
-        "@ember-maintainers · issues · homepage",
-    ]
-
-
-def test_a_paused_device_says_why_and_claims_are_counted(site: Path) -> None:
-    page = read(site / "devices" / "index.html")
-    assert (
-        cells(page, "halo")[3]
-        == "PAUSED The only machine is being moved until March; ootci nightly runs it there. ubuntu-latest"
-    )
-    assert cells(page, "cobalt")[5] == "1 bad range"
 
 
 def test_files_lead_to_the_repository_that_the_nightly_ran_in(sampled: Sample) -> None:
@@ -82,45 +51,9 @@ def test_nothing_can_be_left_out_of_the_shortest_file(site: Path) -> None:
     assert "Required: name , display_name , vendor , maintainers and plugin ." in page.text
 
 
-def test_every_key_of_the_schema_is_explained(site: Path) -> None:
-    keys = {key.path: key for key in device_keys()}
-    rows = read(site / "devices" / "add" / "index.html").one("tbody").find("tr")
-    assert [row.one("th").text for row in rows] == list(keys)
-    names = {path.rpartition(".")[2] for path in keys}
-    schema = json.loads(device_schema())
-    for group in (schema, *schema["definitions"].values()):
-        assert set(group.get("properties", {})) <= names
-    for key in keys.values():
-        assert key.sentence, key.path
-        assert key.kind, key.path
-
-
-def test_what_a_key_takes_and_what_holds_without_it() -> None:
-    keys = {key.path: (key.kind, key.default) for key in device_keys()}
-    assert keys["name"][1] is None
-    assert keys["tier"] == ("one of `reference`, `gating`, `advisory`", "advisory")
-    assert keys["plugin.git.submodules"] == ("`true` or `false`", "false")
-    assert keys["plugin.git.url"] == ("text", None)
-    assert keys["build.timeout_minutes"] == ("a whole number, at least 1, at most 720", "60")
-    assert keys["torch"] == ("a group of keys", "as below")
-    assert keys["paused"] == ("a group of keys", "none")
-    assert keys["suites"] == ("a list of groups of keys", "smoke, integration")
-    assert keys["suites[].dtypes"][0].startswith("a list of entries, each one of `float32`")
-    assert keys["unsupported[].capability"][0].startswith("one of ")
-    assert ", such as `" in keys["unsupported[].capability"][0]
-    assert keys["bad_ranges[].first"] == ("a day such as 2026-11-21", None)
-    assert keys["environment"] == ("a mapping of names to text", "none")
-
-
 def test_before_the_first_nightly_the_front_page_leads_there(sampled: Sample, rendered: Rendered) -> None:
     shown = rendered(registry=sampled.registry[:1], plan_id=None, planned_at=None, devices=())
     page = read(shown / "index.html").one("main")
     assert page.find("a", href="devices/add/index.html")
     assert "There has been no nightly yet." in read(shown / "trends" / "index.html").text
     assert "There has been no nightly yet." in read(shown / "d" / "openreg" / "trends" / "index.html").text
-
-
-def test_once_there_is_a_nightly_it_leads_there_from_its_foot_only(site: Path) -> None:
-    page = read(site / "index.html")
-    assert not page.one("main").find("a", href="devices/add/index.html")
-    assert page.one("footer").find("a", href="devices/add/index.html")

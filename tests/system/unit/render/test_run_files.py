@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.render.pages import content
 from unit.render.rendering import Rendered
 from unit.render.run_reader import Told, read_run
 from unit.render.sample import Sample
@@ -36,10 +36,10 @@ def written(folder: Path, runs: list[StoredRun]) -> list[Path]:
     """The files of runs that share a table, in a folder of their own."""
     paths = []
     files = [run_files.run_file(item, None) for item in runs]
-    for name, content in (*files, *run_files.tests_files(runs[0].tests)):
+    for name, body in (*files, *run_files.tests_files(runs[0].tests)):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        path.write_bytes(body)
         paths.append(path)
     return paths[: len(runs)]
 
@@ -81,7 +81,7 @@ def test_every_outcome_comes_back_exactly(
 
 def listed(site: Path, device: str) -> list[dict[str, Any]]:
     path = site / "api/v1/runs" / f"{device}.json"
-    runs: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    runs: list[dict[str, Any]] = content(path)["runs"]
     return runs
 
 
@@ -172,4 +172,4 @@ def test_what_the_vendor_knew_is_told(tmp_path: Path) -> None:
     night = with_runs(plan(0), known_failures=(entry,))
     found = stored(run(0, smoke={"a": "failed", "b": "failed"}, integration={}))
     (tmp_path / "run.json").write_bytes(run_files.run_file(found, night)[1])
-    assert json.loads((tmp_path / "run.json").read_text())["known"] == [0]
+    assert content(tmp_path / "run.json")["known"] == [0]

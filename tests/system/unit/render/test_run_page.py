@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from unit.render.pages import Element, read
+from unit.render.pages import Element, content, read
 from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
@@ -131,9 +130,9 @@ def test_a_run_that_is_old_is_a_row_in_the_list_of_the_devices_runs(
         targets = [link.attributes["href"] for link in row.find("a")]
         assert targets == [f"../../../{file}", f"../../../diff/index.html?b=cobalt@{plan_id(number)}"]
         assert (shown / file).read_bytes() == (site / file).read_bytes()
-        counts = json.loads((site / file).read_text())["counts"]
+        counts = content(site / file)["counts"]
         assert f"{counts.get('passed', 0)} of " in row.text
-    entries = json.loads((shown / "api/v1/runs/cobalt.json").read_text())["runs"]
+    entries = content(shown / "api/v1/runs/cobalt.json")["runs"]
     anchors = [entry["page"].partition("#")[2] for entry in entries]
     assert [anchor for anchor in anchors if anchor] == list(reversed(rows))
 

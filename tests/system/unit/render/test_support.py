@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from unit.render.pages import Element, read
+from unit.render.pages import Element, content, read
 from unit.samples import device, night, on_release, run
 from unit.stages.other_torches import BAD, GOOD, dev, on, planned
 from unit.upstream_nights import SUITES
@@ -83,12 +82,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def _json(site: Path, path: str) -> dict[str, object]:
-    return json.loads((site / path).read_text(encoding="utf-8"))
-
-
 def test_the_file_has_what_was_measured_else_what_is_predicted_else_nothing(site: Path) -> None:
-    found = _json(site, "api/v1/support.json")
+    found = content(site / "api/v1/support.json")
     assert found["torches"] == ["nightly", "2.15", "2.14"]
     cells = {row["device"]: {cell["torch"]: cell for cell in row["cells"]} for row in found["devices"]}
     words = {name: [(cell["verdict"], cell["forecast"]) for cell in cells[name].values()] for name in NAMES}
@@ -146,9 +141,9 @@ def test_a_badge_names_the_releases_that_a_device_works_with(site: Path) -> None
         "paused": False,
         "yet": True,
     }
-    found = _json(site, "badge/dev-support.json")
+    found = content(site / "badge/dev-support.json")
     assert (found["label"], found["message"], found["color"]) == ("torch", "2.14 · 2.15 smoke broken", COLOURS["bad"])
-    found = _json(site, "badge/own-support.json")
+    found = content(site / "badge/own-support.json")
     assert (found["message"], found["color"]) == ("2.15", COLOURS["good"])
     snippets = gallery.one("tbody", id="dev").find("input")
     assert any("SITE/badge/dev-support.svg" in snippet.attributes["value"] for snippet in snippets)
@@ -157,4 +152,4 @@ def test_a_badge_names_the_releases_that_a_device_works_with(site: Path) -> None
 def test_other_torches_have_no_row_and_no_page(site: Path) -> None:
     assert sorted(path.name for path in (site / "d").iterdir()) == sorted(NAMES)
     assert "dev_release" not in (site / "n" / "night007" / "index.html").read_text(encoding="utf-8")
-    assert _json(site, "api/v1/devices.json")["devices"][0]["verdict"] == "OK"
+    assert content(site / "api/v1/devices.json")["devices"][0]["verdict"] == "OK"

@@ -56,8 +56,9 @@ def test_a_long_excerpt_has_both_ends_breaks_at_lines_and_counts_what_is_missing
     assert cut.head.startswith("line 0000\n")
     assert cut.tail.endswith("\nline 0999")
     assert all(len(line) == 9 for line in (cut.head + "\n" + cut.tail).splitlines())
-    assert cut.cut + cut.size + 1 == len(text)  # the line end at the very end is neither shown nor cut
-    assert cut.size <= 300
+    size = len(cut.head) + len(cut.tail)
+    assert cut.cut + size + 1 == len(text)  # the line end at the very end is neither shown nor cut
+    assert size <= 300
 
 
 def test_an_excerpt_of_one_endless_line_is_cut_too() -> None:

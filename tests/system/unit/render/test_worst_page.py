@@ -34,7 +34,7 @@ from ootci.model.verdict import (
 )
 from ootci.resources import dashboard_folder
 from ootci.stages.render.device_view import device_page, run_pages
-from ootci.stages.render.page_maker import page, templates
+from ootci.stages.render.page_maker import PageMaker
 from ootci.stages.render.pages.accuracy import DeviceAccuracyFile, OperatorAccuracy, accuracy_file
 from ootci.stages.render.pages.operators import device_coverage
 
@@ -173,17 +173,11 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     judged = worst_verdict(verdict, evil, text)
     shown = device_page(item.model_copy(update={"device": device}), judged, pages, evil, plan)
     coverage = device_coverage(None, None)
-    environment = templates(dashboard_folder() / "templates")
-    environment.globals.update(
-        verdicts=sampled.verdicts, address=None, canonical=None, alike=alike, place=lambda _: place
-    )
-    content = page(
-        environment,
-        "device.html",
-        {"page": shown, "coverage": coverage, "accuracy": worst_accuracy()}
-        | dict.fromkeys(("support", "before", "after"), ())
-        | {"lately": None, "models": None, "parity": None, "readiness": None, "root": "../../", "here": "device.html"},
-    )
+    maker = PageMaker(dashboard_folder() / "templates", (), sampled.verdicts, None, alike=alike, place=lambda _: place)
+    values = {"page": shown, "coverage": coverage, "accuracy": worst_accuracy()}
+    values |= dict.fromkeys(("support", "before", "after"), ())
+    values |= dict.fromkeys(("lately", "models", "parity", "readiness"))
+    _, content = maker.show("d/borealis/index.html", "device.html", **values)
     sections = "; ".join(f"{part[:24]!r} {len(part.encode())}" for part in re.split("<h[23][ >]", content.decode()))
     assert len(content) < DEVICE, sections
     for heading in (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from unit.render.pages import Element, read
+from unit.render.pages import Element, content, read
 from unit.render.rendering import judged_pages
 from unit.samples import changed, nights, run
 
@@ -54,5 +53,5 @@ def test_no_page_and_no_file_counts_it_among_expected_failures(rendered: Path) -
         counted += text.count('"xpassed":1') + text.count('"xpassed": 1')
         assert not re.search(r'"xfailed": ?[1-9]', text), path
     assert counted
-    (verdict,) = json.loads((rendered / "api" / "v1" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
+    (verdict,) = content(rendered / "api" / "v1" / "verdicts.json")["devices"]
     assert verdict["reason"] == "2 of 3 tests passed"

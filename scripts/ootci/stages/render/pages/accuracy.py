@@ -10,7 +10,7 @@ from ootci.history.accuracy import FACTOR, LEAST, NIGHTS, SAMPLE, AccuracyNight,
 from ootci.model.accuracy import Accuracy, ulp
 from ootci.model.record import Record
 
-from ..links import ACCURACY, accuracy_path, device_path
+from ..links import ACCURACY, device_path
 from ..page_maker import PageMaker
 from ..publish import File
 from .published import Compact, WithPage, api_file
@@ -212,12 +212,12 @@ def _newest_first(on: GrownOn) -> tuple[int, str]:
 def accuracy_page(maker: PageMaker, devices: Sequence[DeviceErrors], grown: Sequence[GrownError]) -> Iterator[File]:
     """The page of all devices' errors, and its file; the devices are in the order of the front page."""
     file = AccuracyFile(
-        page=f"{_TOP}{accuracy_path()}",
+        page=f"{_TOP}accuracy/index.html",
         devices=tuple(item.in_short for item in devices),
         grown=tuple(grown[:ROWS]),
         more=len(grown[ROWS:]),
     )
-    yield maker.show(accuracy_path(), "accuracy.html", page=file, factor=FACTOR)
+    yield maker.show("accuracy/index.html", "accuracy.html", page=file, factor=FACTOR)
     yield api_file("accuracy.json", file)
 
 

@@ -47,14 +47,13 @@ class Clusters:
 
     def __init__(self, registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> None:
         self._verdicts = verdicts
-        found = {item.device: VERDICTS[item.verdict].word for item in verdicts.devices}
-        self._controls = [
-            found[item.device.name]
-            for item in registry
-            if item.device.tier is Tier.REFERENCE and item.device.name in found
-        ]
         self._devices = {item.device.name: item for item in registry}
         self._judged = {item.device: item for item in verdicts.devices}
+        self._controls = [
+            VERDICTS[self._judged[name].verdict].word
+            for name, item in self._devices.items()
+            if item.device.tier is Tier.REFERENCE and name in self._judged
+        ]
         # By device, and by test or stage: where its pages show what it reported, and the text.
         self._places: dict[str, dict[str, str]] = {}
         self._texts: dict[str, dict[str, Excerpt]] = {}
@@ -85,11 +84,8 @@ class Clusters:
 
     def is_first_run(self, cluster: Cluster) -> bool:
         """Whether it is from first runs only, so that nobody knows since when it fails."""
-        return all(part.device in self._first for part in cluster.devices)
-
-    @cached_property
-    def _first(self) -> frozenset[str]:
-        return frozenset(item.device for item in self._verdicts.devices if item.is_first)
+        first = {name for name, item in self._judged.items() if item.is_first}
+        return first.issuperset(part.device for part in cluster.devices)
 
     def control(self, cluster: Cluster) -> str | None:
         """The reference device's result for it; None where there is none."""

@@ -105,7 +105,7 @@ def health_page(maker: PageMaker, plans: Sequence[Plan], reports: Mapping[str, t
         page=file,
         limit=Cadence.NIGHTLY.stale_after.total_seconds(),
         reasons={name: one_line(verdict.reason, 160) for name, verdict in judged.items()},
-        facts_of_nightly=_facts(file, newest) if newest else (),
+        facts_of_nightly=_facts(file.nightly, newest, file.judged_at) if file.nightly and newest else (),
         texts_nights=TEXTS_NIGHTS,
         measures_runs=MEASURES_RUNS,
         kept=KEPT,
@@ -140,13 +140,11 @@ def _device(device: Device, verdict: DeviceVerdict, report: tuple[datetime, str]
     )
 
 
-def _facts(health: HealthFile, newest: Plan) -> tuple[Fact, ...]:
+def _facts(found: NightlyHealth, newest: Plan, now: datetime) -> tuple[Fact, ...]:
     """What the newest nightly expected and got, in words."""
-    found, last = health.nightly, health.nightly.scheduled_at if health.nightly else None
-    if found is None:
-        return ()
     left_out = ", ".join(f"{item.device} ({item.reason})" for item in newest.left_out)
-    scheduled = f"last {moment(last)}, {ago(last, health.judged_at)} before this page" if last else "never yet"
+    last = found.scheduled_at
+    scheduled = f"last {moment(last)}, {ago(last, now)} before this page" if last else "never yet"
     return (
         Fact("nightly", found.plan_id, code=True),
         Fact("started by", found.event, found.url),

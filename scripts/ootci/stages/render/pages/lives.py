@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, EverFailed
+from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, LETTERS, PASSED, SILENT, EverFailed
 from ootci.model.cluster import Streak
 from ootci.model.device import KnownFailure
-from ootci.model.outcome import FAILURES, OutcomeName, file_of
+from ootci.model.outcome import FAILURES, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
@@ -27,7 +27,7 @@ from ..search import Entry
 from ..status import OUTCOMES, Status
 from ..text import one_line
 from .published import Published, api_file
-from .test_nights import LOOKS
+from .test_nights import LOOKS, last_failed, merged
 
 ROWS = 200
 """Rows of a file's page, each of which is a test on a device; tests beyond are counted."""
@@ -39,16 +39,11 @@ LISTED = 300
 """Files in the list; the others are counted."""
 NOW: Mapping[str, Status] = MappingProxyType(
     {
-        ".": Status("not in the run", "off", "never"),
-        "p": OUTCOMES[OutcomeName.PASSED],
-        "f": Status("failing", "bad", "cross"),
-        "a": Status("flaky", "warn", "wave"),
-        "x": OUTCOMES[OutcomeName.XFAILED],
-        "X": OUTCOMES[OutcomeName.XPASSED],
-        "n": OUTCOMES[OutcomeName.NOT_RUN],
-        "s": OUTCOMES[OutcomeName.SKIPPED],
-        "u": OUTCOMES[OutcomeName.UNSUPPORTED],
-        "_": Status("no report", "warn", "silent"),
+        **{LETTERS[name]: status for name, status in OUTCOMES.items()},
+        ABSENT: Status("not in the run", "off", "never"),
+        FAILED: Status("failing", "bad", "cross"),
+        FLAKY: Status("flaky", "warn", "wave"),
+        SILENT: Status("no report", "warn", "silent"),
     }
 )
 """The outcome of a test on the newest nightly."""
@@ -226,7 +221,7 @@ class Lives:
                     of=len(file.tests),
                     passing=passing,
                     runs=maker.runs,
-                    drawn=partial(self._drawn, maker.runs),
+                    drawn=lambda row: nights_of_test(row.nights, self._nightlies, self._grid, maker.runs[row.device]),
                     **self._values,
                 )
 
@@ -299,23 +294,16 @@ class Lives:
             more=len(ever) - len(tests),
         )
 
-    def _drawn(self, runs: Mapping[str, Mapping[str, str]], row: DeviceLife) -> NightsOf:
-        return nights_of_test(row.nights, self._nightlies, self._grid, runs[row.device])
-
     def _life(self, item: DeviceLives, test_id: str, rows: Sequence[int]) -> DeviceLife:
         places = [place for row in rows if (place := item.found.place(row)) is not None]
-        nights, *others = (item.found.nights(place) for place in places)
-        if others:
-            # The rows of one test are never in one run together, and `.` is the lowest letter.
-            nights = bytes(map(max, zip(nights, *others, strict=True)))
-        shown = nights.decode()
-        failed = max(map(shown.rfind, (FAILED, FLAKY)))
+        nights = merged(*(item.found.nights(place).decode() for place in places))
+        failed = last_failed(nights)
         ever_failed = max(item.found.last[place] for place in places)
         change = item.failing.get(test_id)
         known = next((found for found in item.verdict.known_failures if found.entry.matches(test_id)), None)
         return DeviceLife(
             device=item.name,
-            nights=shown,
+            nights=nights,
             last=self._plans[len(self._plans) - len(nights) + failed if failed >= 0 else ever_failed].id,
             signature=change.signature if change is not None else None,
             streak=streak_of(change, item.verdict.streaks) if change is not None else None,

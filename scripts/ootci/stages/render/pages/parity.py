@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ootci.history.parity import Parity, ParityNight, rows_of
@@ -79,6 +78,23 @@ class DeviceParityFile(WithPage, Compact):
     files: tuple[ParityTests, ...]
     """The files of the newest night, by name."""
 
+    @property
+    def newest(self) -> Parity:
+        """The newest night's numbers."""
+        return self.nights[-1].counts
+
+    @property
+    def change(self) -> int | None:
+        """How many more tests pass than a week before; None where nobody knows."""
+        return self.newest.passed - self.week.counts.passed if self.week is not None else None
+
+    @property
+    def worst_first(self) -> list[ParityTests]:
+        """The files: those with a regression first, and then those of which most tests do not pass."""
+        return sorted(
+            self.files, key=lambda item: (-item.counts.regressed, item.counts.passed - item.counts.asked, item.file)
+        )
+
 
 class ParityCell(Record):
     """A file of PyTorch's tests on one device."""
@@ -137,33 +153,7 @@ class ParityFile(WithPage, Compact):
     """How many files were left out because there were too many."""
 
 
-@dataclass(frozen=True)
-class DeviceFound:
-    """What a device's page shows besides its file: how many tests passed, night by night, where there are several."""
-
-    file: DeviceParityFile
-    chart: Chart | None
-
-    @property
-    def newest(self) -> Parity:
-        """The newest night's numbers."""
-        return self.file.nights[-1].counts
-
-    @property
-    def change(self) -> int | None:
-        """How many more tests pass than a week before; None where nobody knows."""
-        return self.newest.passed - self.file.week.counts.passed if self.file.week is not None else None
-
-    @property
-    def worst_first(self) -> list[ParityTests]:
-        """The files: those with a regression first, and then those of which most tests do not pass."""
-        return sorted(
-            self.file.files,
-            key=lambda item: (-item.counts.regressed, item.counts.passed - item.counts.asked, item.file),
-        )
-
-
-def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
+def device_parity(device: str, nights: ParityNights) -> DeviceParityFile | None:
     """What a device's nights, oldest first, say of PyTorch's own tests; None where it does not run them.
 
     On a night on which it broke before them, or was tested on another torch, the night before that still counts.
@@ -180,17 +170,14 @@ def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
     ]
     whole = {then.id for then, of_then, _ in told if UPSTREAM in of_then.head.complete_suites}
     regressed = sorted(run.ids(night.regressed))
-    return DeviceFound(
-        DeviceParityFile(
-            device=device,
-            page=f"{_TOP}../{parity_path(device)}",
-            torch=run.head.torch.version if run.head.torch is not None else None,
-            week=_week_before(days, whole),
-            nights=tuple(days),
-            regressed=tuple(regressed[:REGRESSED]),
-            files=tuple(_files(run, night))[:FILES],
-        ),
-        _chart(days),
+    return DeviceParityFile(
+        device=device,
+        page=f"{_TOP}../{parity_path(device)}",
+        torch=run.head.torch.version if run.head.torch is not None else None,
+        week=_week_before(days, whole),
+        nights=tuple(days),
+        regressed=tuple(regressed[:REGRESSED]),
+        files=tuple(_files(run, night))[:FILES],
     )
 
 
@@ -204,7 +191,7 @@ def _week_before(days: Sequence[ParityDay], whole: Container[str]) -> ParityDay 
 
 
 def parity_page(
-    maker: PageMaker, order: Sequence[str], found: Mapping[str, DeviceFound], places: Places
+    maker: PageMaker, order: Sequence[str], found: Mapping[str, DeviceParityFile], places: Places
 ) -> Iterator[File]:
     """The page of all devices, that of each device, and their files.
 
@@ -217,7 +204,7 @@ def parity_page(
     devices = [found[name] for name in order if name in found]
     by_file: dict[str, list[ParityCell | None]] = {}
     for column, item in enumerate(devices):
-        for tests in item.file.files:
+        for tests in item.files:
             counts = tests.counts
             cells = by_file.setdefault(tests.file, [None] * len(devices))
             cells[column] = ParityCell(passed=counts.passed, asked=counts.asked, regressed=counts.regressed)
@@ -228,23 +215,22 @@ def parity_page(
         files=tuple(rows[:FILES]),
         more=len(rows[FILES:]),
     )
-    yield maker.show(parity_path(), "parity.html", page=file, found=devices)
+    yield maker.show(parity_path(), "parity.html", page=file)
     yield api_file("parity.json", file)
     for item in devices:
-        name = item.file.device
-        yield maker.show(parity_path(name), "device_parity.html", page=item, places=places, parent=device_path(name))
-        yield api_file(f"parity/{name}.json", item.file)
+        values = {"chart": _chart(item.nights), "places": places, "parent": device_path(item.device)}
+        yield maker.show(parity_path(item.device), "device_parity.html", page=item, **values)
+        yield api_file(f"parity/{item.device}.json", item)
 
 
-def _device(found: DeviceFound) -> DeviceParity:
-    file = found.file
+def _device(file: DeviceParityFile) -> DeviceParity:
     return DeviceParity(
         device=file.device,
         page=f"{_TOP}{parity_path(file.device)}",
         path=f"parity/{file.device}.json",
         torch=file.torch,
         day=file.nights[-1].day,
-        counts=found.newest,
+        counts=file.newest,
         week_before=file.week.counts.passed if file.week is not None else None,
         week_day=file.week.day if file.week is not None else None,
     )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ootci.history.ever_failed import FAILED, PASSED, SILENT
 from ootci.history.named import KEPT, NOWHERE, NamedFailure, NamedFailures
-from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
@@ -33,7 +32,7 @@ DEVICES = 50
 class DeviceFailures:
     """What the pages need of one device; ``runs`` has the addresses of its runs' pages, by nightly."""
 
-    device: Device
+    name: str
     named: NamedFailures
     runs: Mapping[str, str]
 
@@ -142,7 +141,7 @@ class Names:
         found: dict[str, list[NewError]] = {}
         for name, failures in self._by_name.items():
             start = (self._nights(name) & -self._nights(name)).bit_length() - 1
-            devices = sorted(item.device.name for item, failure in failures if failure.nights >> start & 1)
+            devices = sorted(item.name for item, failure in failures if failure.nights >> start & 1)
             if start:  # of the first night nobody knows what is new
                 found.setdefault(self._plans[start].id, []).append(self._error(name, devices))
         for errors in found.values():
@@ -168,10 +167,10 @@ class Names:
         found: dict[int, dict[str, list[tuple[bool, int, str, NamedFailure]]]] = {}
         for name, failures in self._by_name.items():
             for item, failure in failures:
-                for number, first in streaks.get(item.device.name, ()) if failure.where != NOWHERE else ():
+                for number, first in streaks.get(item.name, ()) if failure.where != NOWHERE else ():
                     if failure.nights >> number & failure.nights >> first & 1:
                         is_old = bool(failure.nights << 1 >> first & 1)
-                        entry = is_old, failure.tests, item.device.name, failure
+                        entry = is_old, failure.tests, item.name, failure
                         found.setdefault(number, {}).setdefault(name, []).append(entry)
         chosen: dict[str, tuple[NewError, Mapping[str, NamedFailure]]] = {}
         for number, names in found.items():
@@ -224,7 +223,7 @@ class Names:
         last = self._plans[failure.nights.bit_length() - 1]
         page = item.runs.get(last.id)
         return NameRow(
-            device=item.device.name,
+            device=item.name,
             nights=tiled(grid.width, self._cells(item, failure, grid), words),
             last=last,
             href=f"{page}#{failure.where}" if page and failure.where else page,

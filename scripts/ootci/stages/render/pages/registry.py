@@ -1,4 +1,4 @@
-"""The registry: every device file as it is written."""
+"""The registry: every device file as it is written; and the page for a new one, with every key of its schema."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ootci.model.device import Cadence, RegisteredDevice
+from ootci.model.device.reference import device_keys
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import Channel
@@ -18,6 +19,16 @@ from ..publish import File
 from ..status import VERDICTS
 from .published import Published, RegisteredEntry, WithPage, api_file
 
+SHORTEST = """\
+name: mydevice
+display_name: My Device
+vendor: My Company
+maintainers: ["@me"]
+plugin:
+  distribution: torch-mydevice
+  git: {url: "https://github.com/my-company/torch-mydevice.git"}
+"""
+"""A device file with nothing but what must be there."""
 _TOP = "../../"
 _RUN_OF_GITHUB = re.compile(r"(https://[^/]+/[^/]+/[^/]+)/actions/runs/\d+")
 
@@ -124,3 +135,10 @@ def _entry(item: RegisteredDevice, path: str, repository: str | None) -> Registr
         contacts=tuple(Contact(kind=fact.label, text=fact.value, address=fact.href) for fact in contacts(device)),
         paused=device.paused.reason if device.paused else None,
     )
+
+
+def add_page(maker: PageMaker) -> File:
+    """What a new device file needs and can have."""
+    keys = device_keys()
+    missing = tuple(key.path for key in keys if key.top and key.default is None)
+    return maker.show("devices/add/index.html", "add.html", shortest=SHORTEST, keys=keys, missing=missing)

@@ -16,7 +16,6 @@ from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.outcome import FAILURES, NOT_PASSED
 from ootci.model.plan import Plan
-from ootci.model.run import Run
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import AS_EXPECTED, BROKEN, NEW_FAILURES, Change, ChangeName, DeviceVerdict, Night
 
@@ -162,7 +161,7 @@ class RunPages:
                 is_whole=is_whole,
                 is_recent=is_recent,
             ),
-            "file": None if is_whole else _file(page.run),
+            "file": None if is_whole else f"{API}/{run_path(page.run)}",
             "base": None,
             "groups": (),
             "withdrawn": None,
@@ -173,8 +172,3 @@ class RunPages:
             "before": self._before.get(page.run.id),
             "after": self._after.get(page.run.id),
         }
-
-
-def _file(run: Run) -> str:
-    """The address of a run's file, from the top."""
-    return f"{API}/{run_path(run)}"

@@ -53,10 +53,8 @@ def recent_failures(
     for place, row in enumerate(found.rows):
         nights = found.nights(place).decode("ascii")
         if row not in left_out and (FAILED in nights or FLAKY in nights):
-            before = known.get(tests[row].id)
-            # The rows of one test are never in one run together.
-            known[tests[row].id] = _merged(nights, before) if before else nights
-    order = sorted(known, key=lambda test: (_streak(known[test], nightlies) is None, -_last(known[test]), test))
+            known[tests[row].id] = merged(nights, known.get(tests[row].id, nights))
+    order = sorted(known, key=lambda test: (_streak(known[test], nightlies) is None, -last_failed(known[test]), test))
     rows = [
         TestNights(test, _nights(known[test], nightlies, grid, pages), _note(known[test], nightlies))
         for test in order[:ROWS]
@@ -80,11 +78,13 @@ LOOKS: Mapping[str, Look] = {
 _OUTCOMES = {FAILED: OutcomeName.FAILED, **dict.fromkeys(PASSES, OutcomeName.PASSED)}
 
 
-def _merged(one: str, other: str) -> str:
-    return "".join(mine if mine != ABSENT else theirs for mine, theirs in zip(one, other, strict=True))
+def merged(*nights: str) -> str:
+    """The nights of a test that has several rows: they are never in one run together, and `.` is the lowest letter."""
+    return "".join(map(max, zip(*nights, strict=True)))
 
 
-def _last(nights: str) -> int:
+def last_failed(nights: str) -> int:
+    """The place of the last night on which a test failed, flakes included; -1 where there is none."""
     return max(nights.rfind(FAILED), nights.rfind(FLAKY))
 
 
@@ -105,7 +105,7 @@ def _note(letters: str, plans: Sequence[Plan]) -> str:
     if streak is not None:
         first = streak.first_failed
         return "tonight" if first.plan_id == plans[-1].id else f"since {_day(first.date)}"
-    last = _last(letters)
+    last = last_failed(letters)
     if letters[last] == FLAKY:
         return many(letters.count(FLAKY), "flake")
     return f"last failed {_day(plans[last].created_at)}"

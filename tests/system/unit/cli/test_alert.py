@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_github import BOT, REPOSITORY, TOKEN, FakeGithub, Moment
-from unit.samples import DEVICE_YAML
+from unit.samples import register
 from unit.stages.alert_nights import verdicts
 
 from ootci.adapters import github_rest
@@ -25,10 +25,9 @@ MAINTAINER = "@somebody"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A registry of three devices. Nobody waits between two changes here."""
     monkeypatch.setattr(github_rest, "PAUSE_SECONDS", 0.0)
-    (tmp_path / "devices").mkdir()
     for name in NAMES:
-        text = DEVICE_YAML.format(name=name).replace("A device", f"Device {name}")
-        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+        path = register(tmp_path, name)
+        path.write_text(path.read_text(encoding="utf-8").replace("A device", f"Device {name}"), encoding="utf-8")
     return tmp_path
 
 

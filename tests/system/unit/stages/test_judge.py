@@ -68,20 +68,6 @@ def test_a_stage_before_the_suites_breaks_in_its_own_name(
     assert found.broke_at == stage
 
 
-def test_the_earlier_defect_wins(tmp_path: Path) -> None:
-    stages = {}
-    for stage, verdict in (
-        ("smoke", V.SMOKE_BROKEN),
-        ("import", V.IMPORT_BROKEN),
-        ("build", V.BUILD_BROKEN),
-        ("check", V.INFRA),
-        ("fetch", V.INFRA),
-    ):
-        stages[stage] = "failed"
-        broken = run(0, smoke={"one": "failed"}, integration=BAD_TEST, stages=stages)
-        assert _one(tmp_path / stage, plan(0), broken).verdict is verdict
-
-
 def test_no_plan_and_no_report_is_never_ran(tmp_path: Path) -> None:
     found = judged(tmp_path)
     assert [item.verdict for item in found.devices] == [V.NEVER_RAN]

@@ -239,16 +239,6 @@ def test_of_two_runs_at_once_the_older_issue_stays(ootci: Tool, folder: Path, hu
     assert len(alert(ootci, folder, at_home(hub)).out.splitlines()) == 1
 
 
-def test_an_answer_that_got_lost_leaves_one_issue(
-    ootci: Tool, folder: Path, hub: FakeGithub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(github_rest.time, "sleep", lambda _: None)
-    night(folder, {"dev": "or"})
-    hub.moments = [Moment(502, done=True, only="POST")]
-    assert alert(ootci, folder, at_home(hub)).code == 0
-    assert [issue["state"] for issue in hub.issues.values()] == ["open", "closed"]
-
-
 def test_closed_by_hand_it_is_left_closed_and_locked_it_is_not_commented_on(
     ootci: Tool, folder: Path, hub: FakeGithub
 ) -> None:

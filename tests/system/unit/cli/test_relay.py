@@ -187,17 +187,6 @@ def test_what_was_reported_is_not_reported_again(report: Report, relay: RelaySer
     assert "warning RELAY-004: dev is not reported: the relay answered 400" in ran.err
 
 
-@pytest.mark.parametrize(("minutes", "end"), [(360, "completed"), (361, "timed_out")])
-def test_six_hours_are_the_most(report: Report, relay: RelayServer, minutes: int, end: str) -> None:
-    report("dev", "--status", "in_progress")
-    relay.state.passed = minutes * 60.0
-    late = report("dev", "--status", "completed")
-    assert (late.code, list(relay.state.states.values())) == (0, [end])
-    assert ("is not reported" in late.err and "within six hours" in late.err) == (end == "timed_out")
-    again = report("dev", "--status", "completed", GITHUB_RUN_ATTEMPT="2")
-    assert again.out == "dev: reported completed, success; the relay answered: completed\n"
-
-
 def test_who_did_not_report_before_it_was_cancelled_says_so(report: Report, relay: RelayServer, folder: Path) -> None:
     (folder / ".ootci" / "runs" / "run-two-1" / "run.json").unlink()
     assert report("--status", "completed", "--cancelled").code == 0

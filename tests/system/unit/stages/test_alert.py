@@ -13,7 +13,7 @@ from ootci.model.alert import REMINDER_DAYS, Remembered
 from ootci.stages.alert import Act, conditions, decide, remembered_in
 from ootci.stages.alert.decide import marked_body
 
-BROKEN, SILENT, MACHINE = "device-broken/dev", "device-silent/dev", "device-infrastructure/dev"
+BROKEN, SILENT = "device-broken/dev", "device-silent/dev"
 
 
 def told(letters: str, before: Sequence[Issue] = ()) -> tuple[list[list[str]], tuple[Issue, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib import import_module
 from pathlib import Path
 
@@ -270,19 +269,6 @@ def test_who_may_not_write_is_told_so(ootci: Tool, folder: Path, hub: FakeGithub
     night(folder, {"dev": "or"})
     ran = ootci("alert", cwd=folder, env=at_home(hub, GITHUB_TOKEN="another"))  # noqa: S106 - it opens nothing
     assert (ran.code, "HUB-002" in ran.err, "another" in ran.out + ran.err) == (3, True, False)
-
-
-def test_a_hostile_reason_is_one_line_of_text(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
-    night(folder, {"dev": "or"})
-    path = folder / ".ootci" / "verdicts.json"
-    found = json.loads(path.read_text(encoding="utf-8"))
-    found["devices"][0]["reason"] = "x\n::error::owned @everyone --> <b>\n\x1b[31m"
-    path.write_text(json.dumps(found), encoding="utf-8")
-    ran = alert(ootci, folder, at_home(hub))
-    assert not [line for line in ran.out.splitlines() if line.startswith("::")]
-    body = str(hub.issues[1]["body"])
-    assert "@everyone" not in body
-    assert "<b>" not in body
 
 
 @pytest.mark.parametrize(

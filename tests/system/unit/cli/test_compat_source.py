@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from repositories import repository
 from unit.samples import plan, register, request, with_runs
 from unit.stages.compat.wheels import torch_wheel
 
@@ -81,10 +81,7 @@ def _repository(folder: Path, calls: str, configure: str = "pass") -> str:
     (folder / "backend.py").write_text(BACKEND.format(configure=configure), encoding="utf-8")
     kernel = f"#include <c10/util/Cast.h>\nint use() {{ return c10::{calls}(); }}\n"
     (folder / "kernel.cpp").write_text(kernel, encoding="utf-8")
-    who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.com"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "plugin"], ["rev-parse", "HEAD"]):
-        done = subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    return repository(folder)
 
 
 def _register(folder: Path, repository: Path) -> None:

@@ -98,16 +98,6 @@ def _is_unreadable(ootci: Tool, work: Path) -> None:
     assert (found["two"], found["dev"] in AS_EXPECTED) == (VerdictName.OK, False)
 
 
-def test_the_page_of_a_device_says_that_its_report_cannot_be_used(ootci: Tool, work: Path) -> None:
-    path = work / ".ootci" / "runs" / "dev" / "run.json"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(HOSTILE["text-with-lines"])
-    assert ootci("history", "append", cwd=work).code == 0
-    _is_unreadable(ootci, work)
-    assert ootci("render", cwd=work).code == 0
-    assert "report unreadable: " in (work / "site" / "d" / "dev" / "index.html").read_text(encoding="utf-8")
-
-
 def _a_socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as one, contextlib.chdir(path.parent):
         one.bind(path.name)

@@ -92,6 +92,12 @@ def test_a_wrong_answer_is_refused_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
+def test_where_the_plugin_comes_from_is_checked_before_anything_is_asked(ootci: Tool, tmp_path: Path) -> None:
+    refused = ootci("device", "new", "--path", "/plugin", cwd=tmp_path)
+    assert "a path relative to its folder" in refused.err
+    assert "--vendor" not in refused.err
+
+
 def test_the_plugin_may_lie_above_the_file_in_its_checkout(ootci: Tool, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     written = ootci("device", "new", *FLAGS, "--path", "..", "--output", "ci/dev.yaml", cwd=tmp_path)

@@ -111,6 +111,14 @@ def test_a_device_without_a_nightly_that_is_asked_alone_is_judged_by_its_run(
     assert _ask(ootci, folder)[0] == 0  # nobody who gates takes part
 
 
+def test_a_device_that_was_broken_before_is_no_reason_to_test_again(ootci: Tool, folder: Path) -> None:
+    broken = run(3, "two", smoke={"t": "failed"})
+    stored(folder / "data", plan(3, NAMES), broken)
+    _report(folder, run(9, "two", smoke={"t": "failed"}))
+    code, out, _ = _ask(ootci, folder, "--device", "two")
+    assert (code, "- two: broken before" in out) == (0, True), out
+
+
 def test_a_device_that_the_plan_does_not_have_is_an_error(ootci: Tool, folder: Path) -> None:
     code, _, err = _ask(ootci, folder, "--device", "four")
     assert code == 2, err

@@ -306,7 +306,7 @@ def test_a_relative_remote_is_a_path_from_where_the_command_is_called(ootci: Too
     fetched = ootci("history", "fetch", "--remote", "remote", "--history", "elsewhere", cwd=work)
     assert (fetched.code, fetched.out) == (0, "fetched the branch data\n")
     assert _stored(work / "elsewhere") == (run(0, "two"),)
-    lost = ootci("history", "fetch", "--remote", "nowhere", cwd=work)
+    lost = ootci("history", "publish", "--remote", "nowhere", cwd=work)
     assert (lost.code, "error HIST-003" in lost.err, f"branch data of {work / 'nowhere'}" in lost.err) == (
         3,
         True,

@@ -70,6 +70,12 @@ def test_where_no_index_answers_the_release_is_left_to_pip(
     assert (found.wanted, found.fallback_reason) == (release or "release", None)
 
 
+def test_the_channel_release_is_the_newest_release(index: dict[str, list[str]]) -> None:
+    found = resolve(None, Torch(channel=Channel.RELEASE))
+    assert (found.wanted, found.version, found.fallback_reason) == ("release", "2.14.1+cpu", None)
+    assert found.wanted_channel is Channel.RELEASE
+
+
 def test_what_is_asked_for_overrules_the_device_file(index: dict[str, list[str]]) -> None:
     assert resolve("nightly", Torch(channel=Channel.RELEASE)).version == DEV
     assert resolve("2.12.0", Torch()).version == "2.12.0+cpu"

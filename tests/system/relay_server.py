@@ -1,8 +1,7 @@
 """PyTorch's relay, and GitHub's service that gives out tokens, as a server on loopback plays them.
 
 The relay keeps the order of reports as PyTorch's does: of a delivery that it made, ``in_progress`` and then
-``completed`` of each run, attempt and job, each once. Its sweeper ends what was not completed for six hours. What it is
-to do wrong is in a list, one entry a report.
+``completed`` of each run, attempt and job, each once. What it is to do wrong is in a list, one entry a report.
 """
 
 from __future__ import annotations
@@ -29,9 +28,6 @@ FIELDS = frozenset(
     )
 )
 """What a report says of a workflow: nothing may rest on a field that the relay does not show."""
-
-SWEPT_SECONDS = 6 * 3600.0
-"""What is in progress for longer is swept: it is ``timed_out``, and nothing more is taken of it."""
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -68,8 +64,7 @@ class State:
         known: whether the repository is known at all.
         taken: the reports that were taken.
         asked: how many requests there were to the relay.
-        states: of each delivery's run, attempt and job, the status that was reported last, or ``timed_out``.
-        passed: seconds since the first report.
+        states: of each delivery's run, attempt and job, the status that was reported last.
 
     """
 
@@ -81,12 +76,9 @@ class State:
     taken: list[dict[str, Any]] = field(default_factory=list)
     asked: int = 0
     states: dict[tuple[str, ...], str] = field(default_factory=dict)
-    began: dict[tuple[str, ...], float] = field(default_factory=dict)
-    passed: float = 0.0
 
     def take(self, body: dict[str, Any]) -> Answer:
         """Take a report, or say why not."""
-        self.sweep()
         if self.level < 2:
             return 200, {"ok": True, "status": "ignored"}
         try:
@@ -105,15 +97,8 @@ class State:
         elif (self.states.get(key), status) not in ((None, "in_progress"), ("in_progress", "completed")):
             return 400, {"detail": f"callback rejected: invalid state transition delivery_id={delivery}"}
         self.states[key] = status
-        self.began.setdefault(key, self.passed)
         self.taken.append(body)
         return 200, {"ok": True, "status": status}
-
-    def sweep(self) -> None:
-        """End what has been in progress for too long."""
-        for key, status in self.states.items():
-            if status == "in_progress" and self.passed - self.began[key] > SWEPT_SECONDS:
-                self.states[key] = "timed_out"
 
 
 class RelayServer(Server):

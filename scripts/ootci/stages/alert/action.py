@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from ootci.adapters.github_issues import GithubIssues
@@ -70,7 +70,7 @@ class Decision:
 
     actions: tuple[Action, ...] = ()
     left: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 def apply(actions: tuple[Action, ...], issues: GithubIssues, say: Callable[[str], None]) -> int:

@@ -73,14 +73,14 @@ def _stages(run: Run) -> Iterator[OtherCase]:
         was_run = stage.status is not StageStatus.NOT_RUN
         outcome, text = (OutcomeName.ERROR, stage.excerpt) if was_run else (OutcomeName.SKIPPED, None)
         status = stage.status.value
-        yield OtherCase(stage.name, STAGES, stage.duration, outcome, stage.reason or status, status, text)
+        yield OtherCase(stage.name, stage.duration, outcome, stage.reason or status, status, text)
 
 
 def _reports(run: Run) -> Iterator[OtherCase]:
     for suite in run.suites:
         if suite.state not in _SAID:
             state = suite.state.value
-            yield OtherCase(_report_of(suite), STAGES, 0.0, OutcomeName.ERROR, suite.detail or state, state)
+            yield OtherCase(_report_of(suite), 0.0, OutcomeName.ERROR, suite.detail or state, state)
 
 
 def _report_of(suite: SuiteReport) -> str:
@@ -102,14 +102,12 @@ class OtherCase:
     """What went wrong besides tests, as a test case.
 
     Attributes:
-        classname: the class that readers show.
         outcome: what readers take it for; not that it passed.
         kind: the result's type.
 
     """
 
     name: str
-    classname: str
     duration: float
     outcome: OutcomeName
     message: str
@@ -211,7 +209,7 @@ def _property(name: str, value: str) -> str:
 
 def _other(case: OtherCase) -> str:
     """The element ``testcase`` of what is no test."""
-    head = f'name="{_attribute(case.name)}" classname="{_attribute(case.classname)}" time="{case.duration}"'
+    head = f'name="{_attribute(case.name)}" classname="{STAGES}" time="{case.duration}"'
     result = _result(_RESULTS[case.outcome] or ERROR, case.message, case.kind, case.text)
     return f"<testcase {head}>{result}</testcase>"
 

@@ -26,11 +26,10 @@ PATIENCE_SECONDS = 2.0
 """Time to wait for GitHub's rate limit, which look-ups without a token reach soon."""
 
 
-def check_online(file: DeviceFile | None, rest: GithubRest | None = None) -> tuple[CheckResult, ...]:
+def check_online(file: DeviceFile | None, rest: GithubRest) -> tuple[CheckResult, ...]:
     """Check every link, source and handle of a device file; None is a file that cannot be read."""
     if file is None:
         return tuple(CheckResult(check=name, state=CheckState.NOT_MADE) for name in ONLINE)
-    rest = rest or GithubRest(None, patience=PATIENCE_SECONDS)
     return _links(file), result_of("sources", _sources(file)), result_of("handles", _unknown_handles(file, rest))
 
 

@@ -15,7 +15,7 @@ from ootci.errors import BadOption, IndexUnreachable, TorchMissing
 from ootci.model.device import Torch
 from ootci.model.torch_build import Channel, TorchRequest, full_commit
 
-from .releases import OPTION, SHOWN, WantedBuild, release_of_device_file, request_of
+from .releases import OPTION, SHOWN, WantedBuild, no_torch, release_of_device_file, request_of
 
 NIGHTS_BACK = 7
 """How many days older than the newest nightly a replacement may be."""
@@ -46,12 +46,7 @@ def newest_night(settings: Torch, build: WantedBuild, today: date | None) -> Tor
         problems.append(str(problem))
     why = "; ".join(problems)
     if settings.fallback == "none":
-        return TorchRequest(
-            wanted=wanted,
-            wanted_channel=Channel.NIGHTLY,
-            channel=Channel.NIGHTLY,
-            unavailable_reason=f"nightly wanted, and no fallback is allowed: {why}",
-        )
+        return no_torch(wanted, Channel.NIGHTLY, Channel.NIGHTLY, f"nightly wanted, and no fallback is allowed: {why}")
     return release_of_device_file(wanted, Channel.NIGHTLY, settings.release, build, why)
 
 

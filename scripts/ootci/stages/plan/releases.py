@@ -197,12 +197,7 @@ def release_of_device_file(
     if release is None and search.answered:
         none = f"no release is known to be the build `{build.variant}` for {build}"
         missing = f"{none}: {_some([*search.broken, *search.other_builds, *search.unreadable])}"
-        return TorchRequest(
-            wanted=wanted,
-            wanted_channel=wanted_channel,
-            channel=Channel.RELEASE,
-            unavailable_reason=f"{why}; {missing}" if why else missing,
-        )
+        return no_torch(wanted, wanted_channel, Channel.RELEASE, f"{why}; {missing}" if why else missing)
     # The building machine may have its own index, so pip searches there.
     return TorchRequest(
         wanted=wanted,
@@ -223,12 +218,13 @@ def previous_release(build: WantedBuild) -> TorchRequest:
         if (previous := search.find()) is not None:
             return request_of(previous, wanted, Channel.RELEASE, Channel.RELEASE)
     why = _some([*search.broken, *search.other_builds, *search.unreadable]) or "the index lists none"
-    return TorchRequest(
-        wanted=wanted,
-        wanted_channel=Channel.RELEASE,
-        channel=Channel.RELEASE,
-        unavailable_reason=f"no release before the newest one of the build `{build.variant}` for {build}: {why}",
-    )
+    missing = f"no release before the newest one of the build `{build.variant}` for {build}: {why}"
+    return no_torch(wanted, Channel.RELEASE, Channel.RELEASE, missing)
+
+
+def no_torch(wanted: str, wanted_channel: Channel, channel: Channel, why: str) -> TorchRequest:
+    """The request where there is no torch, and ``why``."""
+    return TorchRequest(wanted=wanted, wanted_channel=wanted_channel, channel=channel, unavailable_reason=why)
 
 
 def request_of(

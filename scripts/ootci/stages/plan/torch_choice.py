@@ -21,7 +21,7 @@ from ootci.model.record import read
 from ootci.model.torch_build import Channel, OtherTorch, TorchRequest, TorchSource, version_of
 
 from .nights import newest_night, night_asked_for, version_asked_for
-from .releases import OPTION, WantedBuild, previous_release, release_asked_for, release_of_device_file
+from .releases import OPTION, WantedBuild, no_torch, previous_release, release_asked_for, release_of_device_file
 
 _WORDS = frozenset((Channel.NIGHTLY.value, *(other.value for other in OtherTorch)))
 _ADDRESS = ("https://", "http://")
@@ -135,12 +135,8 @@ def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
 
     """
     if wheel is None:
-        return TorchRequest(
-            wanted=str(what),
-            wanted_channel=Channel.SOURCE,
-            channel=Channel.SOURCE,
-            unavailable_reason=f"there is no wheel of {what}: none was built or given",
-        )
+        why = f"there is no wheel of {what}: none was built or given"
+        return no_torch(str(what), Channel.SOURCE, Channel.SOURCE, why)
     require_wheel(wheel)
     if wheel.startswith(_ADDRESS):
         return _from_address(wheel, what)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from fake_github import BOT, REPOSITORY, TOKEN, FakeGithub, Moment
-from unit.samples import DEVICE_YAML
+from unit.samples import register
 from unit.stages.alert_nights import verdicts
 
 from ootci.adapters import github_rest
@@ -25,10 +24,9 @@ MAINTAINER = "@somebody"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A registry of three devices. Nobody waits between two changes here."""
     monkeypatch.setattr(github_rest, "PAUSE_SECONDS", 0.0)
-    (tmp_path / "devices").mkdir()
     for name in NAMES:
-        text = DEVICE_YAML.format(name=name).replace("A device", f"Device {name}")
-        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+        path = register(tmp_path, name)
+        path.write_text(path.read_text(encoding="utf-8").replace("A device", f"Device {name}"), encoding="utf-8")
     return tmp_path
 
 
@@ -240,16 +238,6 @@ def test_of_two_runs_at_once_the_older_issue_stays(ootci: Tool, folder: Path, hu
     assert len(alert(ootci, folder, at_home(hub)).out.splitlines()) == 1
 
 
-def test_an_answer_that_got_lost_leaves_one_issue(
-    ootci: Tool, folder: Path, hub: FakeGithub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(github_rest.time, "sleep", lambda _: None)
-    night(folder, {"dev": "or"})
-    hub.moments = [Moment(502, done=True, only="POST")]
-    assert alert(ootci, folder, at_home(hub)).code == 0
-    assert [issue["state"] for issue in hub.issues.values()] == ["open", "closed"]
-
-
 def test_closed_by_hand_it_is_left_closed_and_locked_it_is_not_commented_on(
     ootci: Tool, folder: Path, hub: FakeGithub
 ) -> None:
@@ -281,19 +269,6 @@ def test_who_may_not_write_is_told_so(ootci: Tool, folder: Path, hub: FakeGithub
     night(folder, {"dev": "or"})
     ran = ootci("alert", cwd=folder, env=at_home(hub, GITHUB_TOKEN="another"))  # noqa: S106 - it opens nothing
     assert (ran.code, "HUB-002" in ran.err, "another" in ran.out + ran.err) == (3, True, False)
-
-
-def test_a_hostile_reason_is_one_line_of_text(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
-    night(folder, {"dev": "or"})
-    path = folder / ".ootci" / "verdicts.json"
-    found = json.loads(path.read_text(encoding="utf-8"))
-    found["devices"][0]["reason"] = "x\n::error::owned @everyone --> <b>\n\x1b[31m"
-    path.write_text(json.dumps(found), encoding="utf-8")
-    ran = alert(ootci, folder, at_home(hub))
-    assert not [line for line in ran.out.splitlines() if line.startswith("::")]
-    body = str(hub.issues[1]["body"])
-    assert "@everyone" not in body
-    assert "<b>" not in body
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, plan, request, with_runs
+from repositories import repository
+from unit.samples import plan, register, request, with_runs
 from unit.stages.compat.wheels import torch_wheel
 
 from ootci.model.compat import Compat, FindingKind, Forecast, Prediction
@@ -81,16 +81,12 @@ def _repository(folder: Path, calls: str, configure: str = "pass") -> str:
     (folder / "backend.py").write_text(BACKEND.format(configure=configure), encoding="utf-8")
     kernel = f"#include <c10/util/Cast.h>\nint use() {{ return c10::{calls}(); }}\n"
     (folder / "kernel.cpp").write_text(kernel, encoding="utf-8")
-    who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.com"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "plugin"], ["rev-parse", "HEAD"]):
-        done = subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    return repository(folder)
 
 
 def _register(folder: Path, repository: Path) -> None:
-    path = folder / "devices" / "dev.yaml"
-    path.parent.mkdir()
-    text = DEVICE_YAML.format(name="dev").partition("plugin:")[0]
+    path = register(folder)
+    text = path.read_text(encoding="utf-8").partition("plugin:")[0]
     path.write_text(text + DEVICE.format(url=repository), encoding="utf-8")
 
 
@@ -123,17 +119,6 @@ def test_a_name_that_vanished_from_the_headers_is_a_predicted_break(
     assert (finding.kind, finding.needed_by) == (FindingKind.COMPILE_ERROR, ("kernel.cpp:2",))
     assert "gone" in finding.text
     assert "is not a member of" in finding.text
-
-
-def test_a_source_that_compiles_on_no_torch_is_not_tonight_s_break(
-    ootci: Tool, tmp_path: Path, torches: Torches
-) -> None:
-    _repository(tmp_path / "plugin", "never")
-    _register(tmp_path, tmp_path / "plugin")
-    ran, found = _compiled(ootci, tmp_path, "--between", torches.old, torches.new)
-    assert (ran.code, found.forecast, found.findings) == (3, Forecast.UNCHECKED, ())
-    assert "cannot be checked: source does not compile: kernel.cpp:2: " in ran.out
-    assert "; nor on torch 2.13.0\n" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -178,9 +163,7 @@ def test_a_night_s_job_compiles_one_source_and_reads_no_wheel(ootci: Tool, tmp_p
 def test_only_a_source_that_a_device_file_names_is_compiled(
     ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], error: str
 ) -> None:
-    path = tmp_path / "devices" / "dev.yaml"
-    path.parent.mkdir()
-    path.write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(tmp_path)
     (tmp_path / "x.whl").touch()
     ran = ootci("compat", *arguments, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")

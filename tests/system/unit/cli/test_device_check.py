@@ -163,13 +163,6 @@ def test_sources_that_are_not_there_or_lead_elsewhere_are_told(ootci: Tool, fold
     )
 
 
-def test_a_link_in_the_place_of_a_file_is_no_device_file(ootci: Tool, folder: Path) -> None:
-    (folder / "devices" / "link.yaml").symlink_to(folder / "devices" / "one.yaml")
-    checked = ootci("device", "check", "devices/link.yaml", cwd=folder)
-    assert checked.code == 2
-    assert "file (DEV-001): it is a symbolic link" in checked.out
-
-
 def test_an_entry_that_expired_is_a_warning(ootci: Tool, folder: Path) -> None:
     write(folder, "dev", _known("2024-12-31"))
     checked = ootci("device", "check", "devices/dev.yaml", cwd=folder)

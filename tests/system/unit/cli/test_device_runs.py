@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -229,28 +228,20 @@ def test_nightlies_are_added_in_their_order(world: World) -> None:
     assert [plan.id for plan in world.history.plans()] == ["night000", "by-hand"]
 
 
-def _of_a_fork(world: World) -> None:
-    world.hub.started("two").repository = "mallory/fork"
-
-
-def _of_a_branch(world: World) -> None:
-    world.hub.started("two").branch = "other"
-
-
-def _of_a_pull_request(world: World) -> None:
-    world.hub.started("two").event = "pull_request"
-
-
-def _expired(world: World) -> None:
-    world.hub.started("two").expired.add("run-two-1")
-
-
-@pytest.mark.parametrize("wrong", [_of_a_fork, _of_a_branch, _of_a_pull_request, _expired])
-def test_what_is_no_report_of_ours_is_not_taken(world: World, wrong: Callable[[World], None]) -> None:
+@pytest.mark.parametrize(
+    ("what", "value"),
+    [
+        ("repository", "mallory/fork"),
+        ("branch", "other"),
+        ("event", "pull_request"),
+        ("expired", {"run-two-1"}),
+    ],
+)
+def test_what_is_no_report_of_ours_is_not_taken(world: World, what: str, value: object) -> None:
     world.nightly(0)
     world.report(0, "dev")
     world.report(0, "two")
-    wrong(world)
+    setattr(world.hub.started("two"), what, value)
     world.now = night(0) + LATE
     assert world.received()["received"] == "yes"
     assert not world.verdicts()["two"].startswith("OK")

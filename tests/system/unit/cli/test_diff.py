@@ -101,14 +101,6 @@ def test_what_the_vendor_knew_does_not_count(ootci: Tool, folder: Path) -> None:
     assert "smoke/test_x.py::t00  passed -> failed (known)" in ran.out
 
 
-def test_a_disappeared_test_alone_is_worse(ootci: Tool, folder: Path) -> None:
-    tests = {f"t{number:02}": "passed" for number in range(30)}
-    more = {"mended": "passed", "new": "passed", "newer": "passed"}
-    stored(folder / "data", plan(3), run(3, smoke=tests, integration=more))
-    ran = ootci("diff", "dev@night000", "dev@night003", cwd=folder)
-    assert (ran.code, "B is worse than A:\n  1 test of A is not in B" in ran.out) == (1, True)
-
-
 def test_a_suite_that_did_not_run_is_one_line(ootci: Tool, folder: Path) -> None:
     stages = {"build": "failed", "import": "not_run", "check": "not_run", "smoke": "not_run", "integration": "not_run"}
     reports = {"smoke": {"state": "not_expected"}, "integration": {"state": "not_expected"}}

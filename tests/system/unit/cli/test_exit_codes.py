@@ -315,7 +315,7 @@ def test_a_build_of_another_plan_is_not_collected(ootci: Tool, folder: Path) -> 
     write(build(0), folder / ".ootci" / "runs" / "dev" / "build.json")
     ran = ootci("collect", "dev", cwd=folder)
     assert ran.code == 2
-    assert "error FILE-002: build.json is of the run night000-dev" in ran.err
+    assert "error FILE-002: build.json is of the run night000-dev, but the plan expects night001-dev" in ran.err
 
 
 def test_a_process_of_its_own_says_and_ends_the_same(folder: Path) -> None:

@@ -60,10 +60,3 @@ def test_several_that_fit_are_listed(ootci: Tool, work: Path) -> None:
     assert ran.err == "2 tests fit; name one of them to see its life\n"
     ran = ootci("history", "query", "dev", "smoke/*", "--format", "json", cwd=work)
     assert json.loads(ran.out) == [ONE, "smoke/test_x.py::other"]
-
-
-def test_what_is_not_there_is_an_input_error(ootci: Tool, work: Path) -> None:
-    ran = ootci("history", "query", "dve", ONE, cwd=work)
-    assert (ran.code, ran.out) == (2, "")
-    assert "error HIST-005" in ran.err
-    assert "such as `dev`" in ran.err

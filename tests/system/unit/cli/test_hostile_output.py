@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.samples import DEVICE_YAML, changed, outcomes, plan, run, with_runs
+from unit.samples import changed, outcomes, plan, register, run, with_runs
 
 from ootci.adapters import terminal
 from ootci.model.build import PluginBuild
@@ -69,9 +69,7 @@ def _planned(number: int) -> Plan:
 @pytest.fixture
 def work(ootci: Tool, tmp_path: Path) -> Path:
     """Two hostile nights of a device, in the history and in the work folder."""
-    device = tmp_path / "devices" / "dev.yaml"
-    device.parent.mkdir()
-    device.write_text(DEVICE_YAML.format(name="dev") + "tier: gating\n", encoding="utf-8")
+    register(tmp_path, extra="tier: gating\n")
     for number in (0, 1):
         write(_planned(number), tmp_path / ".ootci" / "plan.json")
         write(_hostile(number, failed=number == 1), tmp_path / ".ootci" / "runs" / "dev" / "run.json")

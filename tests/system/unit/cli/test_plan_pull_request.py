@@ -141,14 +141,6 @@ def test_a_wheel_of_it_can_be_given_and_nothing_else(ootci: Tool, folder: Path) 
         assert (ran.code, f"`{other}` is not the torch of a pull request" in ran.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    "delivery", [{"event_type": "pull_request"}, {**pull_request(), "event_type": "push"}, {"event_type": "issues"}]
-)
-def test_what_is_no_delivery_is_not_planned(ootci: Tool, folder: Path, delivery: dict[str, Any]) -> None:
-    ran = _plan(ootci, folder, delivery)
-    assert (ran.code, "error RELAY-001" in ran.err, (folder / ".ootci" / "plan.json").exists()) == (2, True, False)
-
-
 def test_nothing_delivered_is_said(ootci: Tool, folder: Path) -> None:
     ran = _plan(ootci, folder, None)
     assert (ran.code, "CLI-001: nothing was delivered" in ran.err) == (2, True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from deliveries import HEAD, changed, event_file, pull_request, push
 from jsonschema import Draft7Validator
-from relay_server import FIELDS, SECRETS, RelayServer, Trouble
+from relay_server import SECRETS, RelayServer, Trouble
 from unit.samples import NIGHTLY, night, on_torch, plan, register, run, stored
 
 from ootci.model.device import load_registry
@@ -105,17 +105,6 @@ def test_a_pull_request_is_reported_in_two_steps(report: Report, relay: RelaySer
     assert (begun["check_run_id"], begun["conclusion"], begun["completed_at"]) == ("77-1", None, None)
 
 
-def test_predictions_have_no_field_and_are_on_the_page_of_the_run(report: Report, relay: RelayServer) -> None:
-    """The job `predict` writes to the summary of that run."""
-    assert [report("--status", status).code for status in ("in_progress", "completed")] == [0, 0]
-    assert all(work.keys() <= FIELDS for work in _works(relay))
-    assert {work["url"] for work in _works(relay)} == {"https://github.com/o/r/actions/runs/77"}
-    body = {**relay.state.taken[-1], "delivery_id": "d1"}
-    said = {**body["workflow"], "run_attempt": "2", "status": "in_progress", "summary": "removes 1 symbol"}
-    status, answer = relay.state.take({**body, "workflow": said})
-    assert (status, answer["detail"]) == (400, "callback body has unknown fields: summary")
-
-
 def test_a_report_follows_its_schema_and_hands_on_what_the_relay_reads(report: Report, relay: RelayServer) -> None:
     report("--status", "in_progress")
     report("--status", "in_progress", delivery=push())
@@ -196,17 +185,6 @@ def test_what_was_reported_is_not_reported_again(report: Report, relay: RelaySer
     ran = report("dev", "--status", "completed")
     assert (ran.code, ran.out, len(relay.state.taken)) == (0, "", 2)
     assert "warning RELAY-004: dev is not reported: the relay answered 400" in ran.err
-
-
-@pytest.mark.parametrize(("minutes", "end"), [(360, "completed"), (361, "timed_out")])
-def test_six_hours_are_the_most(report: Report, relay: RelayServer, minutes: int, end: str) -> None:
-    report("dev", "--status", "in_progress")
-    relay.state.passed = minutes * 60.0
-    late = report("dev", "--status", "completed")
-    assert (late.code, list(relay.state.states.values())) == (0, [end])
-    assert ("is not reported" in late.err and "within six hours" in late.err) == (end == "timed_out")
-    again = report("dev", "--status", "completed", GITHUB_RUN_ATTEMPT="2")
-    assert again.out == "dev: reported completed, success; the relay answered: completed\n"
 
 
 def test_who_did_not_report_before_it_was_cancelled_says_so(report: Report, relay: RelayServer, folder: Path) -> None:

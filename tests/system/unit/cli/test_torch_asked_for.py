@@ -90,19 +90,3 @@ def test_a_torch_that_cannot_be_had_is_one_error_and_nothing_is_planned(
     assert [ran.err.count(part) for part in ("error ", "\n  where: ", "\n  what to do: ")] == [1, 1, 1]
     assert "Traceback" not in ran.err
     assert not (folder / ".ootci" / "plan.json").exists()
-
-
-@pytest.mark.usefixtures("without_pip")
-@pytest.mark.parametrize("wanted", ["2.14.1", "nightly@2026-11-20", "2.16.0.dev20261120"])
-def test_an_index_of_garbage_is_an_error_of_the_infrastructure(
-    ootci: Tool, folder: Path, server: TorchServer, wanted: str
-) -> None:
-    server.add("nightly", "2.16.0.dev20261120+cpu")
-    server.add("release", "2.14.1+cpu")
-    server.add("simple", "2.14.1")
-    server.stays["torch"] = Fault.GARBAGE
-    ran = ootci("plan", "--torch", wanted, cwd=folder, env=server.variables)
-    assert (ran.code, ran.out) == (3, "")
-    assert f"error TORCH-003: torch {wanted} cannot be looked for: {server.address}/" in ran.err
-    assert "lists no torch wheel" in ran.err
-    assert "Traceback" not in ran.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_the_wheel_of_the_commit_is_taken_and_who_built_it_is_told(world: World,
     assert torch["wanted"] == f"pull request 4711 of pytorch/pytorch at {HEAD[:10]}"
     source = json.loads((tmp_path / ".ootci" / "torch" / "torch.json").read_text(encoding="utf-8"))
     assert (source["ci_run"], source["python_version"], source["sha256"]) == (page, "3.10", torch["sha256"])
-    assert world.ci.store.asked == [f"/pytorch/pytorch/{run}/{BUILD}/artifacts.zip"]
+    assert world.ci.store.asked == [_archive(run)]
     assert not world.ci.store.leaked, "the store was shown the token"
     assert TOKEN not in said
 
@@ -142,71 +142,13 @@ def test_a_device_that_it_does_not_fit_says_so_and_the_others_are_tested(
     assert why in world.torch("two")["unavailable_reason"]
 
 
-def _nothing(ci: PyTorchCi, folder: Path) -> None:
-    ci.built(folder, OLDER)
-
-
-def _failed(ci: PyTorchCi, folder: Path) -> None:
-    ci.job(ci.run(HEAD), conclusion="failure")
-
-
-def _cancelled(ci: PyTorchCi, folder: Path) -> None:
-    ci.job(ci.run(HEAD, conclusion="cancelled"), conclusion="cancelled")
-
-
-def _running(ci: PyTorchCi, folder: Path) -> None:
-    ci.job(ci.run(HEAD, "in_progress", None), status="in_progress", conclusion=None)
-
-
-def _waiting(ci: PyTorchCi, folder: Path) -> None:
-    ci.run(HEAD, "completed", "action_required")
-
-
-def _not_built(ci: PyTorchCi, folder: Path) -> None:
-    ci.run(HEAD, conclusion="success")
-
-
-def _expired(ci: PyTorchCi, folder: Path) -> None:
-    ci.built(folder, HEAD)
-    ci.store.objects.clear()
-
-
-def _of_another(ci: PyTorchCi, folder: Path) -> None:
-    ci.upload(ci.built(folder, HEAD), _wheel(ci, folder, OLDER))
-
-
-def _of_no_commit(ci: PyTorchCi, folder: Path) -> None:
-    ci.built(folder, HEAD, binaries="unknown")
-
-
-def _of_another_python(ci: PyTorchCi, folder: Path) -> None:
-    ci.built(folder, HEAD, tag="cp312-cp312-any")
-
-
-def _no_wheel(ci: PyTorchCi, folder: Path) -> None:
-    ci.upload(ci.built(folder, HEAD), {"torch-1.0-py3-none-any.whl": b""})
-
-
-def _two_wheels(ci: PyTorchCi, folder: Path) -> None:
-    ci.upload(ci.built(folder, HEAD), {**_wheel(ci, folder, HEAD), **_wheel(ci, folder, OLDER)})
-
-
-def _out_of_the_folder(ci: PyTorchCi, folder: Path) -> None:
-    (content,) = _wheel(ci, folder, HEAD).values()
-    ci.upload(ci.built(folder, HEAD), {"dist/torch-../../../../pwned.whl": content})
-
-
-def _no_archive(ci: PyTorchCi, folder: Path) -> None:
-    ci.store.objects[f"/pytorch/pytorch/{ci.built(folder, HEAD)}/{BUILD}/artifacts.zip"] = b"hello"
-
-
-def _broken_wheel(ci: PyTorchCi, folder: Path) -> None:
-    ci.upload(ci.built(folder, HEAD), {f"dist/torch-2.15.0a0+git{HEAD[:7]}-cp310-none-any.whl": b"PK"})
+def _archive(run: int) -> str:
+    return f"/pytorch/pytorch/{run}/{BUILD}/artifacts.zip"
 
 
 def _wheel(ci: PyTorchCi, folder: Path, commit: str) -> dict[str, bytes]:
     run = ci.built(folder, commit)
-    content = ci.store.objects[f"/pytorch/pytorch/{run}/{BUILD}/artifacts.zip"]
+    content = ci.store.objects[_archive(run)]
     del ci.runs[run]
     archive = folder / "artifacts.zip"
     archive.write_bytes(content)
@@ -214,28 +156,59 @@ def _wheel(ci: PyTorchCi, folder: Path, commit: str) -> dict[str, bytes]:
         return {name: found.read(name) for name in found.namelist() if name.startswith("dist/torch-")}
 
 
-@pytest.mark.parametrize(
-    ("state", "why"),
-    [
-        (_nothing, "there is no run of pull.yml for 1111111111"),
-        (_failed, "it did not build there"),
-        (_cancelled, "it did not build there"),
-        (_running, "it is being built"),
-        (_waiting, "it is being built"),
-        (_not_built, "nothing was built for the CPU"),
-        (_expired, "answered 403"),
-        (_of_another, f"was built from {OLDER}, and not from {HEAD}"),
-        (_of_no_commit, "was built from no commit"),
-        (_of_another_python, "is not for Python 3.10"),
-        (_no_wheel, "holds 0 wheels of torch, not one"),
-        (_two_wheels, "holds 2 wheels of torch, not one"),
-        (_out_of_the_folder, "holds 0 wheels of torch, not one"),
-        (_no_archive, "is no whole archive"),
-        (_broken_wheel, "is no whole wheel"),
-    ],
-    ids=lambda value: value.__name__.strip("_") if callable(value) else "",
-)
-def test_what_cannot_be_used_is_not_and_the_plan_says_why(world: World, tmp_path: Path, state: Any, why: str) -> None:
+State = Callable[[PyTorchCi, Path], object]
+STATES: dict[str, tuple[State, str]] = {
+    "nothing": (lambda ci, folder: ci.built(folder, OLDER), "there is no run of pull.yml for 1111111111"),
+    "failed": (lambda ci, _: ci.job(ci.run(HEAD), conclusion="failure"), "it did not build there"),
+    "cancelled": (
+        lambda ci, _: ci.job(ci.run(HEAD, conclusion="cancelled"), conclusion="cancelled"),
+        "it did not build there",
+    ),
+    "running": (
+        lambda ci, _: ci.job(ci.run(HEAD, "in_progress", None), status="in_progress", conclusion=None),
+        "it is being built",
+    ),
+    "waiting": (lambda ci, _: ci.run(HEAD, "completed", "action_required"), "it is being built"),
+    "not built": (lambda ci, _: ci.run(HEAD, conclusion="success"), "nothing was built for the CPU"),
+    "expired": (lambda ci, folder: ci.store.objects.pop(_archive(ci.built(folder, HEAD))), "answered 403"),
+    "of another": (
+        lambda ci, folder: ci.upload(ci.built(folder, HEAD), _wheel(ci, folder, OLDER)),
+        f"was built from {OLDER}, and not from {HEAD}",
+    ),
+    "of no commit": (lambda ci, folder: ci.built(folder, HEAD, binaries="unknown"), "was built from no commit"),
+    "of another Python": (
+        lambda ci, folder: ci.built(folder, HEAD, tag="cp312-cp312-any"),
+        "is not for Python 3.10",
+    ),
+    "no wheel": (
+        lambda ci, folder: ci.upload(ci.built(folder, HEAD), {"torch-1.0-py3-none-any.whl": b""}),
+        "holds 0 wheels of torch, not one",
+    ),
+    "two wheels": (
+        lambda ci, folder: ci.upload(ci.built(folder, HEAD), {**_wheel(ci, folder, HEAD), **_wheel(ci, folder, OLDER)}),
+        "holds 2 wheels of torch, not one",
+    ),
+    "out of the folder": (
+        lambda ci, folder: ci.upload(
+            ci.built(folder, HEAD), {"dist/torch-../../../../pwned.whl": next(iter(_wheel(ci, folder, HEAD).values()))}
+        ),
+        "holds 0 wheels of torch, not one",
+    ),
+    "no archive": (
+        lambda ci, folder: ci.store.objects.update({_archive(ci.built(folder, HEAD)): b"hello"}),
+        "is no whole archive",
+    ),
+    "broken wheel": (
+        lambda ci, folder: ci.upload(
+            ci.built(folder, HEAD), {f"dist/torch-2.15.0a0+git{HEAD[:7]}-cp310-none-any.whl": b"PK"}
+        ),
+        "is no whole wheel",
+    ),
+}
+
+
+@pytest.mark.parametrize(("state", "why"), STATES.values(), ids=STATES)
+def test_what_cannot_be_used_is_not_and_the_plan_says_why(world: World, tmp_path: Path, state: State, why: str) -> None:
     state(world.ci, tmp_path / "built")
     code, said, outputs = world.fetch()
     assert (code, outputs) == (3, {"found": "no"}), said

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from e2e.packages import list_wheels, serve
-from misbehaving import stub_torch_wheel
 from unit.samples import device
 
 from ootci.adapters.terminal import Progress
-from ootci.errors import BadOption, BisectionChanged, IndexUnreachable
+from ootci.errors import BadOption, IndexUnreachable
 from ootci.flows.bisect import Search, with_one_suite
 from ootci.flows.held_plugin import holding_commit, holding_plugin, with_plugin
-from ootci.model.bisection import Bisection, StepResult
+from ootci.model.bisection import Bisection
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 
@@ -34,8 +32,6 @@ def test_the_device_of_a_step_runs_the_test_s_suite_only() -> None:
     assert [suite.name for suite in item.device.suites] == ["smoke", "integration"]
     found = with_one_suite(item, TEST).device
     assert [suite.name for suite in found.suites] == ["smoke"]
-    with pytest.raises(BadOption):
-        with_one_suite(item, "upstream/test_x.py::one")
 
 
 def test_a_plugin_from_a_repository_is_held_at_its_commit() -> None:
@@ -60,26 +56,6 @@ def test_another_version_of_a_plugin_is_asked_for_where_its_file_can_say_it() ->
     assert package.device.plugin.package == "torch-dev==1.2"
     with pytest.raises(BadOption, match="a folder of the checkout"):
         with_plugin(device(), "v1.2")
-
-
-def test_sources_beside_the_device_file_are_held_by_their_digest(tmp_path: Path) -> None:
-    item = RegisteredDevice(device=device().device, path=tmp_path / "dev.yaml", sha256="0" * 64)
-    (tmp_path / "dev").mkdir()
-    (tmp_path / "dev" / "kernel.cpp").write_text("// changed\n", encoding="utf-8")
-    with pytest.raises(BisectionChanged, match="the plugin's sources have changed"):
-        _search(tmp_path, item, HELD.model_copy(update={"sources_sha256": "0" * 64})).step(NIGHTLY)
-
-
-def test_a_nightly_that_was_withdrawn_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    list_wheels([stub_torch_wheel(tmp_path / "nightly" / "cpu" / "torch", "2.15.0.dev20261102+cpu")])
-    with serve(tmp_path) as variables:
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        step, held = _search(tmp_path, device()).step(NIGHTLY)
-    assert (step.result, step.outcomes) == (StepResult.UNTESTABLE, ())
-    assert (step.reason or "").startswith("the index has no torch 2.15.0.dev20261101+cpu for Python 3")
-    assert held is None
 
 
 def test_a_network_that_is_gone_says_nothing_of_a_nightly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,9 +239,3 @@ def test_a_crash_that_nothing_repeats_has_no_culprit() -> None:
     assert find_culprit(_names(100), device, ENOUGH) is None
     assert [len(tests) for tests in device.runs] == [1, 8, 64, 100]
     assert find_culprit([], device, ENOUGH) is None
-
-
-def test_the_nearest_tests_are_tried_first() -> None:
-    device = Device(frozenset({"t999"}))
-    assert find_culprit(_names(1000), device, ENOUGH) == ("t999",)
-    assert device.runs == [("t999",)]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from unit.stages.alert_nights import Plainly, day, decided, done, verdicts
 
 from ootci.adapters.github_issues import Issue
-from ootci.model.alert import GOOD_NIGHTS, REMINDER_DAYS, Condition, Remembered
+from ootci.model.alert import REMINDER_DAYS, Remembered
 from ootci.stages.alert import Act, conditions, decide, remembered_in
 from ootci.stages.alert.decide import marked_body
 
-BROKEN, SILENT, MACHINE = "device-broken/dev", "device-silent/dev", "device-infrastructure/dev"
+BROKEN, SILENT = "device-broken/dev", "device-silent/dev"
 
 
 def told(letters: str, before: Sequence[Issue] = ()) -> tuple[list[list[str]], tuple[Issue, ...]]:
@@ -77,15 +77,6 @@ def test_nights_that_say_nothing_neither_count_nor_break_the_row() -> None:
     assert nights[3] == []
     assert nights[5] == ["close device-broken!"]
     assert not issue.is_open
-
-
-def test_three_good_nights_are_three() -> None:
-    assert GOOD_NIGHTS == 3
-    issues = told("r")[1]
-    for more in ("o", "oo"):
-        issues = done(issues, decided(verdicts({"dev": f"r{more}"}), issues).actions)
-        assert issues[0].is_open
-    assert decided(verdicts({"dev": "rooo"}), issues).actions[0].act is Act.CLOSE
 
 
 def test_nights_on_which_nobody_looked_are_not_lost() -> None:
@@ -170,17 +161,6 @@ def test_a_device_that_is_registered_no_more_closes_its_issues() -> None:
     assert decided(verdicts({"other": "oo"}), done(issues, actions)).actions == ()
 
 
-def test_new_issues_are_limited_and_the_rest_is_named() -> None:
-    found = verdicts({f"d{number}": "b" for number in range(7)})
-    decision = decided(found, ())
-    assert len(decision.actions) == 5
-    assert decision.left == ("device-broken/d5", "device-broken/d6")
-    issues = done((), decision.actions)
-    again = decided(found, issues)
-    assert [one.key for one in again.actions] == list(decision.left)
-    assert again.left == ()
-
-
 def test_a_nightly_that_does_not_run_silences_nobody() -> None:
     stale = verdicts({"dev": "on", "bad": "or"}, stale="the newest nightly is 40 hours old", hours=40)
     (action,) = decided(stale, ()).actions
@@ -250,11 +230,6 @@ def test_a_marker_ends_where_it_should() -> None:
     body = marked_body(kept, "text")
     assert (body.count("-->"), body.partition(" -->\n")[2]) == (1, "text")
     assert remembered_in(body) == kept
-
-
-def test_every_condition_has_a_label_that_is_one() -> None:
-    labels: Mapping[str, Condition] = {item.value: item for item in Condition}
-    assert all(len(label) <= 50 and "," not in label for label in labels)
 
 
 def test_a_title_that_changed_is_written() -> None:

@@ -12,9 +12,13 @@ from ootci.adapters.github_issues import Issue
 from ootci.model.cluster import Cause, Cluster
 from ootci.stages.alert import Act, remembered_in
 
-BROKEN, SILENT, MACHINE = "device-broken/dev", "device-silent/dev", "device-infrastructure/dev"
-
 UPSTREAM = "RuntimeError: a kernel is gone"
+
+
+def _opened(**letters: str) -> tuple[Issue, ...]:
+    """The issue of what two devices show alike on the second night."""
+    found = verdicts({"a": "or", "b": "or", **letters}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    return done((), decided(found, ()).actions)
 
 
 def test_what_is_probably_upstream_has_one_issue_for_all_its_devices() -> None:
@@ -45,9 +49,7 @@ def test_what_one_device_showed_first_is_the_issue_of_all_that_show_it_later() -
 
 def test_the_issue_of_the_device_that_showed_it_first_counts_before_a_closed_one_of_that_name() -> None:
     """An error can come back months later; the issue that is open tonight goes on, and is the only one."""
-    both = {"a": "or", "b": "or"}
-    first = done((), decided(verdicts(both, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")]), ()).actions)
-    closed = first
+    closed = _opened()
     for letters in ("oro", "oroo", "orooo"):
         closed = done(closed, decided(verdicts({"a": letters, "b": letters}), closed).actions)
     alone = cluster(UPSTREAM, Cause.SUSPECTED_UPSTREAM, 6, "a")
@@ -81,8 +83,7 @@ def test_an_issue_that_waits_for_good_nights_is_not_that_of_a_new_failure() -> N
 
 
 def test_a_cluster_that_goes_on_under_another_signature_keeps_its_issue() -> None:
-    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened()
     renamed = verdicts(
         {"a": "orf", "b": "orf"}, clusters=[cluster("as b has it", Cause.UPSTREAM, 3, "a", "b", began=1)]
     )
@@ -124,8 +125,7 @@ def _devices(issue: Issue) -> tuple[str, ...]:
 
 
 def test_an_error_that_began_after_its_issue_was_seen_last_has_an_issue_of_its_own() -> None:
-    found = verdicts({"a": "or", "b": "or", "c": "oo"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened(c="oo")
     again = cluster(UPSTREAM, Cause.UPSTREAM, 4, "b", "c", test=OTHER)
     letters = {"a": "oroo", "b": "oror", "c": "ooor"}
     actions = decided(verdicts(letters, clusters=[again]), issues).actions
@@ -134,16 +134,14 @@ def test_an_error_that_began_after_its_issue_was_seen_last_has_an_issue_of_its_o
 
 
 def test_what_never_passed_keeps_no_issue_open_by_its_name_alone() -> None:
-    found = verdicts({"a": "or", "b": "or", "c": "oo"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened(c="oo")
     never = cluster(UPSTREAM, Cause.UNKNOWN, 3, "c", test=OTHER).model_copy(update={"last_passed": None})
     actions = decided(verdicts({"a": "oro", "b": "oro", "c": "oof"}, clusters=[never]), issues).actions
     assert [(one.number, one.why) for one in actions if one.number == 1] == [(1, "1 of 3 good nights")]
 
 
 def test_the_last_device_that_shows_what_was_upstream_gets_no_issue_of_its_own() -> None:
-    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened()
     left = cluster(UPSTREAM, Cause.SUSPECTED_UPSTREAM, 3, "b", began=1)
     actions = decided(verdicts({"a": "oro", "b": "orf"}, clusters=[left]), issues).actions
     assert [(one.act, one.number) for one in actions] == [(Act.REWRITE, 1)]
@@ -163,8 +161,7 @@ def test_on_the_last_device_of_an_issue_failures_with_names_of_their_own_are_a_p
 
 
 def test_an_old_issue_of_several_devices_silences_no_device() -> None:
-    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened()
     for letters in ("oro", "oroo", "orooo"):
         issues = done(issues, decided(verdicts({"a": letters, "b": letters}), issues).actions)
     assert not issues[0].is_open
@@ -174,8 +171,7 @@ def test_an_old_issue_of_several_devices_silences_no_device() -> None:
 
 
 def test_lost_tests_besides_what_is_upstream_have_an_issue_and_are_no_good_night() -> None:
-    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened()
     lost = verdicts({"a": "orl", "b": "orl"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "b", began=1)])
     assert [one.key for one in decided(lost, issues).actions] == [
         issues_key(issues),
@@ -216,14 +212,12 @@ def test_failures_besides_that_break_no_device_make_no_issue_of_its_own(cause: C
 
 def test_a_nightly_of_one_device_changes_nothing_for_the_others() -> None:
     """Its clusters know only that one, so that nobody can tell of the others whose they were."""
-    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened()
     assert decided(verdicts({"a": "or", "b": "or", "c": "ooo"}), issues).actions == ()
 
 
 def test_what_was_upstream_is_closed_when_its_devices_ran_without_it() -> None:
-    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened()
     acts = []
     for letters in ("orb", "orbo", "orboo", "orbooo"):
         actions = decided(verdicts({"a": letters, "b": "or" + "n" * (len(letters) - 2)}), issues).actions
@@ -233,8 +227,7 @@ def test_what_was_upstream_is_closed_when_its_devices_ran_without_it() -> None:
 
 
 def test_what_vendors_know_of_by_now_still_fails() -> None:
-    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
-    issues = done((), decided(found, ()).actions)
+    issues = _opened()
     known = verdicts({"a": "ork", "b": "ork"}, clusters=[cluster(UPSTREAM, Cause.KNOWN, 3, "a", "b", began=1)])
     issues = done(issues, decided(known, issues).actions)
     assert issues[0].is_open

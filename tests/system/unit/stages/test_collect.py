@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from unit.samples import build, device, night, plan, request, stored, with_runs
 
-from ootci.errors import NoSuchDevice, StageFileInvalid, StageFileMissing
+from ootci.errors import NoSuchDevice, StageFileMissing
 from ootci.model.accuracy import Accuracy
 from ootci.model.build import StageName
 from ootci.model.excerpt import MAX_ID
@@ -165,12 +165,6 @@ def test_an_id_of_any_kind_is_one_test(folder: RunFolder, test_id: str) -> None:
     assert [item.outcome.value for item in run.outcomes] == ["passed"]
 
 
-def test_files_of_another_plan_are_not_tonight_s(folder: RunFolder) -> None:
-    write(build(7), folder.build)
-    with pytest.raises(StageFileInvalid, match="night007-dev, but the plan expects night000-dev"):
-        collect(device().device, plan(), folder, now=night(1))
-
-
 def test_a_device_that_was_not_planned_and_a_build_that_never_was(folder: RunFolder) -> None:
     with pytest.raises(NoSuchDevice):
         collect(device("two").device, plan(), folder, now=night(1))
@@ -227,20 +221,6 @@ def test_no_path_of_the_machine_is_kept(folder: RunFolder) -> None:
     run = collect(device().device, with_runs(plan(), torch=torch), folder, now=night(1))
     assert run.torch_request.wheel == "torch-2.13.0-py3-none-any.whl"
     assert "/home/" not in folder.run.read_text(encoding="utf-8")
-
-
-def _operators(**counts: dict[str, int]) -> dict[str, object]:
-    return {"event": "operators", "counts": {f"aten::{name}": use for name, use in counts.items()}}
-
-
-def test_every_session_s_operator_counts_are_added_up(folder: RunFolder) -> None:
-    first = _operators(sort={"fallback": 2}, add={"native": 3})
-    second = _operators(add={"native": 4, "fallback": 1})
-    run = _collect(folder, *BEFORE, *SMOKE, first, *INTEGRATION, second)
-    assert [(item.operator, item.native, item.fallback) for item in run.operators] == [
-        ("aten::add", 7, 1),
-        ("aten::sort", 0, 2),
-    ]
 
 
 @pytest.mark.parametrize(("said", "kept"), [("native", "native"), ("fallback", "fallback"), ("warp", None), (7, None)])

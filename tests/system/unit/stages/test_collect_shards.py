@@ -116,14 +116,6 @@ def test_a_share_that_was_ended_keeps_what_it_had(folder: RunFolder) -> None:
     assert (stage.status, stage.reason) == (StageStatus.CRASHED, "shard 2 of 2 never reported")
 
 
-def test_a_test_in_two_shares_keeps_its_failure(folder: RunFolder) -> None:
-    for index in (1, 2):
-        _write(_share(folder, index), _events(None, failing=FAILS if index == 1 else None))
-    run = _collect(folder)
-    assert len(run.outcomes) == 5
-    assert [item.id for item in run.outcomes if item.is_failure] == [FAILS]
-
-
 def test_operators_of_all_shares_are_added_up_to_the_limit(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_log, "MAX_OPERATORS", 2)
     for index, names in ((1, ("aten::add", "aten::mul")), (2, ("aten::add", "aten::sub"))):

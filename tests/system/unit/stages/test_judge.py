@@ -322,24 +322,6 @@ def test_the_gate_blocks_for_whatever_is_broken(tmp_path: Path, verdict: Verdict
     assert gate.reason == f"blocked by 1 of 1 gating device: Dev ({verdict.value})"
 
 
-def test_silence_and_nobody_are_never_a_yes(tmp_path: Path) -> None:
-    nobody = judged(tmp_path / "b", plan(0), run(0), registry=(device(tier="advisory"),)).gate
-    paused = judged(tmp_path / "c", registry=(device(paused={"reason": "x"}),)).gate
-    infra = judged(tmp_path / "d", plan(0), BAD[V.INFRA]).gate
-    for gate in (judged(tmp_path / "a").gate, nobody, paused, infra, judged(tmp_path / "e", plan(0)).gate):
-        assert (gate.answer, gate.blocking) == ("cannot_say", ())
-
-
-def test_the_gate_opens_for_reference_and_gating_devices_only(tmp_path: Path) -> None:
-    devices = (device("ref", tier="reference"), device(), device("adv", tier="advisory"))
-    names = ("ref", "dev", "adv")
-    bad = run(0, "adv", stages={"build": "failed"})
-    found = judged(tmp_path, plan(0, names), run(0, "ref"), run(0), bad, registry=devices)
-    assert found.gate.answer == "yes"
-    assert found.gate.reason == "2 of 2 gating devices as expected"
-    assert [item.device for item in found.devices] == ["ref", "dev", "adv"]
-
-
 def test_the_summary_is_one_sentence_of_numerators_and_denominators(tmp_path: Path) -> None:
     names = ("a", "b", "c", "d")
     records = [plan(0, names), *(run(0, name) for name in names), plan(1, names)]

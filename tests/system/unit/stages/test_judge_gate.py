@@ -83,20 +83,6 @@ def test_a_test_that_is_flaky_by_its_record_does_not_block_when_it_fails_twice(t
     assert _answer(again.gate) == ("no", ("two",))
 
 
-@pytest.mark.parametrize("stage", ["build", "import"])
-def test_a_broken_stage_and_lost_tests_are_no(tmp_path: Path, stage: str) -> None:
-    found = _judge(tmp_path, *_night(0), *_night(1, {"two": run(1, "two", stages={stage: "failed"})}))
-    assert _answer(found.gate) == ("no", ("two",))
-    lost = _judge(tmp_path, *_night(2, {"one": run(2, "one", integration={"other": "passed"})}))
-    assert _answer(lost.gate) == ("no", ("one",))
-
-
-def test_a_report_without_tests_is_no(tmp_path: Path) -> None:
-    empty = run(1, "two", smoke={}, reports={"smoke": {"state": "no_tests"}})
-    found = _judge(tmp_path, *_night(0), *_night(1, {"two": empty}))
-    assert (found.devices[2].verdict, _answer(found.gate)) == (V.NO_DATA, ("no", ("two",)))
-
-
 @pytest.mark.parametrize(
     ("record", "why"),
     [

@@ -67,8 +67,9 @@ def test_an_index_that_gets_no_nightlies_any_more_is_told_of(server: TorchServer
     )
 
 
-def test_a_night_of_the_past_is_that_very_night(server: TorchServer) -> None:
-    assert _got(resolve("nightly@2026-11-18", Torch())) == ("2.15.0.dev20261118+cpu", COMMIT, None)
+@pytest.mark.parametrize("wanted", ["nightly@2026-11-18", "2.15.0.dev20261118"])
+def test_a_night_of_the_past_is_that_very_night(server: TorchServer, wanted: str) -> None:
+    assert _got(resolve(wanted, Torch())) == ("2.15.0.dev20261118+cpu", COMMIT, None)
 
 
 @pytest.mark.parametrize(

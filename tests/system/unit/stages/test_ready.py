@@ -7,15 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, plan, run, stored
+from unit.samples import device, night, plan
 
 from ootci.adapters.terminal import Progress
 from ootci.model.build import Build, StageStatus
 from ootci.model.record import read
-from ootci.model.verdict import VerdictName
 from ootci.model.workspace import Workspace
 from ootci.stages.build import NewEnvironment, build
-from ootci.stages.judge import judge
 
 SAYS = [sys.executable, "-c", "import sys; print('card 0: error: gone'); sys.exit(int(sys.argv[1]))"]
 
@@ -57,13 +55,3 @@ def test_a_full_disk_is_the_machines_fault(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     fetch = _build(tmp_path, None).stages[0]
     assert fetch.reason == "the machine has 1.0 GiB free, a device's environment needs 2"
-
-
-def test_it_is_judged_as_infrastructure(tmp_path: Path) -> None:
-    stages = _build(tmp_path / "work", [*SAYS, "1"]).stages
-    reported = run(0, "dev", stages={"fetch": "failed"}, smoke={}, integration={})
-    reported = reported.model_copy(update={"stages": (*stages, *reported.stages[2:])})
-    history = stored(tmp_path / "data", plan(), reported)
-    (judged,) = judge((device(),), history, night(0)).devices
-    assert judged.verdict is VerdictName.INFRA
-    assert "the machine is not ready" in judged.reason

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
+from unit.stages.compat.predicting import Predict, predicted
 from unit.stages.compat.wheels import torch_wheel
 
 from ootci.stages.compat import TorchWheel, read_torch
@@ -18,3 +21,9 @@ def torches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TorchWhe
     yield both
     for torch in both:
         torch.wheel.close()
+
+
+@pytest.fixture
+def predict(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> Predict:
+    """What is predicted of a plugin's wheel with files, on the newer torch unless told otherwise."""
+    return partial(predicted, tmp_path, torches)

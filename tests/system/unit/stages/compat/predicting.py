@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from unit.stages.compat.wheels import write_wheel
@@ -19,6 +19,8 @@ SOURCES = {
     "torch_card/ops.py": "import torch\ndef f():\n    return torch.ops.aten.full.names(1)\n",
     "torch_card/made.py": "from torch.lazy import made\n",
 }
+
+Predict = Callable[..., Prediction]
 
 
 def predicted(

@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from unit.stages.compat.predicting import MADE_FOR, SOURCES, predicted, texts
+from unit.stages.compat.predicting import MADE_FOR, SOURCES, Predict, predicted, texts
 from unit.stages.compat.wheels import COMMIT, compile_object, plugin_objects, torch_wheel, write_wheel
 
 from ootci.model.compat import FindingKind, Forecast
@@ -28,10 +28,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     return plugin_objects(tmp_path_factory.mktemp("objects"))
 
 
-def test_symbols_that_are_gone_are_named_with_object_and_header(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
-) -> None:
-    found = predicted(tmp_path, torches, objects)
+def test_symbols_that_are_gone_are_named_with_object_and_header(predict: Predict, objects: Mapping[str, bytes]) -> None:
+    found = predict(objects)
     assert found.forecast is Forecast.BREAK
     assert (found.baseline, found.baseline_guessed) == ("2.13.0", True)
     assert sorted(texts(found, FindingKind.SYMBOL)) == ["at::moved(int)", "c10::report(char const*)"]
@@ -51,10 +49,8 @@ def test_a_symbol_that_no_relocation_refers_to_is_not_needed(tmp_path: Path) -> 
     assert symbols_of(BytesIO(object_)).needed == {"_ZN3c104keptEv"}
 
 
-def test_nothing_is_missing_on_the_torch_that_it_was_made_for(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
-) -> None:
-    found = predicted(tmp_path, torches, {**objects, **SOURCES}, on=0)
+def test_nothing_is_missing_on_the_torch_that_it_was_made_for(predict: Predict, objects: Mapping[str, bytes]) -> None:
+    found = predict({**objects, **SOURCES}, on=0)
     assert (found.forecast, found.findings) == (Forecast.NO_BREAK, ())
     assert found.why == "checked 3 symbols, 6 names, 3 overloads"
 
@@ -132,12 +128,8 @@ def test_a_module_has_what_it_imports_at_the_beginning_of_a_line_or_elsewhere(na
         assert not modules.has(f"torch.x.{other}")
 
 
-def test_the_commit_is_the_one_that_torch_says(torches: tuple[TorchWheel, TorchWheel]) -> None:
-    assert [torch.commit for torch in torches] == [COMMIT, COMMIT]
-
-
 def test_the_dynamic_loader_misses_the_same_symbols(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+    tmp_path: Path, predict: Predict, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
 ) -> None:
     """``ldd -r`` resolves the object against the libraries themselves."""
     for kind, torch in zip(("old", "new"), torches, strict=True):
@@ -156,20 +148,18 @@ def test_the_dynamic_loader_misses_the_same_symbols(
         )
         missing = set(re.findall(r"undefined symbol: (\w+)", said.stdout + said.stderr))
         index = 0 if kind == "old" else 1
-        found = predicted(tmp_path / "wheel", torches, objects, on=index)
+        found = predict(objects, on=index)
         assert {finding.name for finding in found.findings if finding.kind is FindingKind.SYMBOL} == missing
         assert len(missing) == 2 * index
 
 
-def test_names_that_are_gone_are_named_with_their_place(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
-    found = predicted(tmp_path, torches, SOURCES, requires=MADE_FOR)
+def test_names_that_are_gone_are_named_with_their_place(predict: Predict) -> None:
+    found = predict(SOURCES, requires=MADE_FOR)
     (gone,) = [finding for finding in found.findings if finding.kind is FindingKind.NAME]
     assert (gone.name, gone.needed_by) == ("torch.utils.gone", ("torch_card/__init__.py:1",))
 
 
-def test_overloads_that_are_gone_or_changed(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
-) -> None:
+def test_overloads_that_are_gone_or_changed(tmp_path: Path, predict: Predict, objects: Mapping[str, bytes]) -> None:
     # A kernel of one C++ signature asks PyTorch for the schema of it; a boxed one is registered for every schema.
     registers = "namespace torch { struct Library { void _impl(int) &; }; }\n"
     registers += 'char const* names[] = {"add.Tensor", "mul.Tensor", "full.names"};\n'
@@ -177,10 +167,10 @@ def test_overloads_that_are_gone_or_changed(
     unboxed = registers + "namespace c10::detail::infer_schema { int make_function_schema(int); }\n"
     unboxed += "void use(torch::Library& l) { l._impl(c10::detail::infer_schema::make_function_schema(1)); }\n"
     object_ = compile_object(boxed, tmp_path / "b.so")
-    found = predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
+    found = predict({**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
     assert texts(found, FindingKind.SCHEMA) == []
     object_ = compile_object(unboxed, tmp_path / "r.so")
-    found = predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
+    found = predict({**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
     assert texts(found, FindingKind.OPERATOR) == ["aten::full.names"]
     (changed,) = texts(found, FindingKind.SCHEMA)
     assert (
@@ -190,9 +180,7 @@ def test_overloads_that_are_gone_or_changed(
     assert any("1 overloads that it names for kernels are gone" in note for note in found.notes)
 
 
-def test_a_symbol_of_another_requirement_is_not_pytorch_s(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
-) -> None:
+def test_a_symbol_of_another_requirement_is_not_pytorch_s(tmp_path: Path, predict: Predict) -> None:
     """No torch exports it, whatever types of PyTorch are in its name."""
     source = "namespace at { struct Tensor; } namespace vendor { void f(at::Tensor const&); }"
     library = compile_object(f"{source} void vendor::f(at::Tensor const&) {{}}", tmp_path / "libvendor.so")
@@ -201,7 +189,7 @@ def test_a_symbol_of_another_requirement_is_not_pytorch_s(
     object_ = compile_object(text, tmp_path / "c.so", str(tmp_path / "libvendor.so"))
     assert "_ZN6vendor1fERKN2at6TensorE" in symbols_of(BytesIO(object_)).needed
     requires = f"{MADE_FOR}Requires-Dist: torch-vendor\n"
-    found = predicted(tmp_path, torches, {"torch_card/_C.so": object_}, requires=requires)
+    found = predict({"torch_card/_C.so": object_}, requires=requires)
     assert (found.findings, found.checked.symbols) == ((), 1)
 
 
@@ -214,99 +202,84 @@ def test_a_torch_that_packages_no_list_of_overloads_lacks_none(
     assert (found.count(FindingKind.NAME), found.count(FindingKind.OPERATOR)) == (1, 0)
 
 
-def test_an_object_for_other_machines_is_left_out(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
-) -> None:
+def test_an_object_for_other_machines_is_left_out(predict: Predict, objects: Mapping[str, bytes]) -> None:
     """Such as firmware that a device runs."""
     content = bytearray(objects["torch_card/_C.so"])
     content[4] = 1  # 32 bits
-    found = predicted(tmp_path, torches, {**objects, "torch_card/dsp.so": bytes(content)})
+    found = predict({**objects, "torch_card/dsp.so": bytes(content)})
     assert (found.checked.objects, found.checked.symbols) == (2, 3)
     assert "1 objects are for other machines and not read, first torch_card/dsp.so" in found.notes
 
 
 @pytest.mark.parametrize("marker", ['python_version ~= "abc"', '"gpu" in extras'])
-def test_a_requirement_that_cannot_be_decided_is_none(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], marker: str
-) -> None:
+def test_a_requirement_that_cannot_be_decided_is_none(predict: Predict, marker: str) -> None:
     requires = f"Requires-Dist: torch==2.13.0; {marker}\n"
-    assert predicted(tmp_path, torches, {}, requires=requires).baseline_guessed
+    assert predict({}, requires=requires).baseline_guessed
 
 
-def test_an_entry_point_of_another_package_is_no_break(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+def test_an_entry_point_of_another_package_is_no_break(predict: Predict) -> None:
     entry = "[torch.backends]\ncard = torch_card_core:load\n"
-    found = predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
+    found = predict({"torch_card/__init__.py": ""}, on=0, entry_points=entry)
     (note,) = found.notes
     assert (found.findings, "leads to a package that this wheel does not bring" in note) == ((), True)
 
 
-def test_an_entry_point_that_leads_nowhere(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+def test_an_entry_point_that_leads_nowhere(predict: Predict) -> None:
     entry = "[torch.backends]\ncard = torch_card.missing:load\n"
-    found = predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
+    found = predict({"torch_card/__init__.py": ""}, on=0, entry_points=entry)
     assert texts(found, FindingKind.ENTRY_POINT) == ["card = torch_card.missing:load: no such module"]
-    fine = predicted(
-        tmp_path,
-        torches,
-        {"torch_card/__init__.py": ""},
-        on=0,
-        entry_points="[torch.backends]\ncard = torch_card:load\n",
-    )
+    leads = "[torch.backends]\ncard = torch_card:load\n"
+    fine = predict({"torch_card/__init__.py": ""}, on=0, entry_points=leads)
     assert (fine.findings, fine.notes) == ((), ())
     for file in ("torch_card/missing.pyc", "torch_card-1.0.data/purelib/torch_card/missing.py"):
-        found = predicted(tmp_path, torches, {"torch_card/_C.txt": "", file: ""}, on=0, entry_points=entry)
+        found = predict({"torch_card/_C.txt": "", file: ""}, on=0, entry_points=entry)
         assert (found.findings, found.notes) == ((), ()), file
 
 
-def test_a_wheel_for_another_python(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
-    found = predicted(tmp_path, torches, {}, on=0, tag="cp310-cp310-manylinux_2_28_x86_64")
+def test_a_wheel_for_another_python(predict: Predict) -> None:
+    found = predict({}, on=0, tag="cp310-cp310-manylinux_2_28_x86_64")
     assert texts(found, FindingKind.PYTHON) == ["the wheel is for cp310, torch is for cp311"]
-    assert predicted(tmp_path, torches, {}, on=0, tag="py3-none-any").findings == ()
-    assert predicted(tmp_path, torches, {}, on=0, tag="cp310-abi3-manylinux_2_28_x86_64").findings == ()
-    newer = predicted(tmp_path, torches, {}, on=0, tag="cp312-abi3-manylinux_2_28_x86_64")
+    assert predict({}, on=0, tag="py3-none-any").findings == ()
+    assert predict({}, on=0, tag="cp310-abi3-manylinux_2_28_x86_64").findings == ()
+    newer = predict({}, on=0, tag="cp312-abi3-manylinux_2_28_x86_64")
     assert texts(newer, FindingKind.PYTHON) == ["the wheel is for cp312, torch is for cp311"]
 
 
-def test_the_baseline_is_what_the_metadata_says(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
-) -> None:
-    found = predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.15.0.*\n")
+def test_the_baseline_is_what_the_metadata_says(predict: Predict, objects: Mapping[str, bytes]) -> None:
+    found = predict(objects, requires="Requires-Dist: torch==2.15.0.*\n")
     assert (found.baseline, found.baseline_guessed, found.findings) == ("2.15.0", False, ())
-    old = predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.13.0+cpu\n")
+    old = predict(objects, requires="Requires-Dist: torch==2.13.0+cpu\n")
     assert (old.baseline, old.baseline_guessed) == ("2.13.0", False)
     assert "requires torch==2.13.0+cpu, which excludes 2.15.0" in old.notes
 
 
-def test_a_guess_is_not_newer_than_the_named_torch_that_is_not_at_hand(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
-) -> None:
+def test_a_guess_is_not_newer_than_the_named_torch_that_is_not_at_hand(tmp_path: Path, predict: Predict) -> None:
     """Else torch-npu 2.14.0 counts as made for 2.15.0, and lacks nothing there."""
     source = "namespace c10 { void report(char const*); } namespace at { void moved(long); }"
     object_ = compile_object(f"{source} void f() {{ c10::report(0); at::moved(1); }}", tmp_path / "a.so")
-    found = predicted(tmp_path, torches, {"torch_card/_C.so": object_}, requires="Requires-Dist: torch==2.14.0\n")
+    found = predict({"torch_card/_C.so": object_}, requires="Requires-Dist: torch==2.14.0\n")
     assert (found.baseline, found.baseline_guessed) == ("2.13.0", True)
     assert texts(found, FindingKind.SYMBOL) == ["c10::report(char const*)"]
 
 
-def test_a_guess_takes_the_newest_of_equals(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
-    found = predicted(tmp_path, torches, {"torch_card/__init__.py": ""})
+def test_a_guess_takes_the_newest_of_equals(predict: Predict) -> None:
+    found = predict({"torch_card/__init__.py": ""})
     assert (found.baseline, found.baseline_guessed) == ("2.15.0", True)
 
 
-def test_of_objects_for_each_release_the_one_for_this_torch_counts(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
-) -> None:
+def test_of_objects_for_each_release_the_one_for_this_torch_counts(tmp_path: Path, predict: Predict) -> None:
     old = compile_object("namespace c10 { void report(char const*); } void f() { c10::report(0); }", tmp_path / "a.so")
     new = compile_object("namespace c10 { void kept(); } void f() { c10::kept(); }", tmp_path / "b.so")
-    found = predicted(tmp_path, torches, {"torch_card/x_2_13_0.so": old, "torch_card/x_2_14_0.so": new})
+    found = predict({"torch_card/x_2_13_0.so": old, "torch_card/x_2_14_0.so": new})
     assert (found.findings, found.checked.objects) == ((), 1)
 
 
-def test_nothing_of_a_wheel_is_run(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+def test_nothing_of_a_wheel_is_run(tmp_path: Path, predict: Predict) -> None:
     mark = tmp_path / "ran"
     object_ = compile_object(
         f'#include <cstdio>\n__attribute__((constructor)) void f() {{ std::fclose(std::fopen("{mark}", "w")); }}',
         tmp_path / "c.so",
     )
     source = f"open({str(mark)!r}, 'w')\n"
-    predicted(tmp_path, torches, {"torch_card/_C.so": object_, "torch_card/__init__.py": source, "setup.py": source})
+    predict({"torch_card/_C.so": object_, "torch_card/__init__.py": source, "setup.py": source})
     assert not mark.exists()

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from unit.stages.compat.predicting import MADE_FOR, SOURCES, predicted
+from unit.stages.compat.predicting import MADE_FOR, SOURCES, Predict, predicted
 from unit.stages.compat.wheels import torch_wheel
 
 from ootci.model.compat import FindingKind, Forecast
@@ -82,24 +82,20 @@ CERTAIN = (
 @pytest.mark.parametrize(
     ("source", "breaks"), [(source, False) for source in CONDITIONAL] + [(s, True) for s in CERTAIN]
 )
-def test_only_what_runs_on_every_torch_can_break(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], source: str, breaks: bool
-) -> None:
+def test_only_what_runs_on_every_torch_can_break(predict: Predict, source: str, breaks: bool) -> None:
     """torch-npu 2.14.0 imports names for older releases so; of what it would lack on 2.15.0 it needs nothing."""
-    found = predicted(tmp_path, torches, {"torch_card/__init__.py": source}, requires=MADE_FOR)
+    found = predict({"torch_card/__init__.py": source}, requires=MADE_FOR)
     assert (found.forecast is Forecast.BREAK) is breaks, found.why
     assert all(place.startswith("torch_card/__init__.py:") for item in found.findings for place in item.needed_by)
 
 
-def test_a_need_of_a_function_names_it_unless_the_name_is_needed_elsewhere(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
-) -> None:
+def test_a_need_of_a_function_names_it_unless_the_name_is_needed_elsewhere(predict: Predict) -> None:
     within = "import torch\nclass Card:\n    def load(self):\n        return torch.utils.old\n"
-    found = predicted(tmp_path, torches, {"torch_card/a.py": within}, requires=MADE_FOR)
+    found = predict({"torch_card/a.py": within}, requires=MADE_FOR)
     assert [item.needed_by for item in found.findings] == [("torch_card/a.py:4 in load()",)]
     assert found.why == "Python: 1 of 1 names gone, only where functions are called"
     both = {"torch_card/a.py": within, "torch_card/b.py": "import torch\nx = torch.utils.old\n"}
-    found = predicted(tmp_path, torches, both, requires=MADE_FOR)
+    found = predict(both, requires=MADE_FOR)
     assert [item.needed_by for item in found.findings] == [("torch_card/b.py:2",)]
     assert found.why == "Python: 1 of 1 names gone"
 
@@ -125,9 +121,7 @@ def test_a_module_for_a_newer_python_may_bind_every_word_in_it(
     assert found.count(FindingKind.NAME) == 0
 
 
-def test_overloads_that_sources_register_kernels_for_are_the_plugin_s(
-    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
-) -> None:
+def test_overloads_that_sources_register_kernels_for_are_the_plugin_s(tmp_path: Path, predict: Predict) -> None:
     source = (
         "import torch\nLIBRARY = torch.library.Library('aten', 'IMPL')\n"
         "LIBRARY.impl('add.Tensor', load, 'PrivateUse1')\n"
@@ -135,7 +129,7 @@ def test_overloads_that_sources_register_kernels_for_are_the_plugin_s(
         "torch.library.register_kernel('aten::mul.Tensor', 'card', load)\n"
         "torch.library.impl(OTHER, 'mul', 'PrivateUse1')\n"
     )
-    found = predicted(tmp_path, torches, {"torch_card/ops.py": source}, requires=MADE_FOR)
+    found = predict({"torch_card/ops.py": source}, requires=MADE_FOR)
     wheel = read_plugin(next(tmp_path.glob("*.whl")), "card", ())
     assert wheel.used.kernels == {"add.Tensor", "full.names", "mul.Tensor"}
     assert (found.forecast, found.checked.operators) == (Forecast.NO_BREAK, 3)

@@ -185,12 +185,6 @@ def test_a_relay_that_nobody_runs_is_given_up(
     assert len(clock.waited) > 1
 
 
-def test_an_answer_without_end_is_left_when_the_patience_is_over(server: RelayServer) -> None:
-    server.state.troubles.append(Trouble(drips=True))
-    relay = Relay(server.url, 1.0, server.token_variables)
-    assert relay.report(body()) == "the relay answered: taken"
-
-
 @pytest.mark.parametrize("trouble", [Trouble(after=True), Trouble(502, after=True), Trouble(hangs=True, after=True)])
 def test_a_report_whose_answer_was_lost_is_taken_although_the_next_try_is_refused(
     server: RelayServer, clock: Clock, trouble: Trouble

@@ -111,20 +111,9 @@ def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
     ("tests", "settled"),
     [
         (5 * "passed " + "failed passed failed passed failed", Cause.FLAKY),
-        (4 * "passed " + "failed passed failed passed failed", None),
-        ("failed passed flaky passed failed", None),
-        ("flaky" + 8 * " passed" + " failed", Cause.FLAKY),
-        ("flaky flaky failed", None),
         (9 * "passed " + "failed passed failed", None),
-        (9 * "passed " + "failed failed passed failed", None),
-        (4 * "passed " + "failed passed failed passed failed failed", Cause.FLAKY),
-        ("passed failed passed failed passed failed" + 5 * " failed", Cause.FLAKY),
-        ("passed failed passed failed passed" + 15 * " passed" + 4 * " failed", None),
-        ("flaky" + 9 * " passed" + " failed failed", Cause.FLAKY),
-        ("flaky" + 20 * " passed" + " failed failed failed", None),
         ("flaky flaky" + 30 * " passed" + " failed", None),
         ("flaky flaky" + 26 * " passed" + " failed", Cause.FLAKY),
-        ("failed skipped failed not_run passed failed", None),
     ],
 )
 def test_a_test_that_fails_and_passes_by_turns_fails_by_chance_on_every_night_of_a_row_that_chance_explains(

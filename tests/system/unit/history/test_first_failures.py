@@ -81,21 +81,6 @@ def test_a_failure_began_after_the_last_pass(tests: list[str], first: int, passe
     assert (streak.last_passed and streak.last_passed.plan_id) == (None if passed is None else f"night{passed:03d}")
 
 
-def test_what_changed_in_between_is_told() -> None:
-    nights = _nights("passed", "failed")
-    for number, reported in enumerate(nights):
-        assert reported.run is not None
-        torch = reported.run.head.torch
-        assert torch is not None
-        commit = f"{number + 1:040x}"
-        head = reported.run.head.model_copy(update={"torch": torch.model_copy(update={"git_version": commit})})
-        nights[number] = DeviceNight(reported.plan, replace(reported.run, head=head))
-    (found,) = _failing(nights)
-    assert found.streak.torch_changed is True
-    assert found.streak.plugin_changed is None
-    assert found.streak.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
-
-
 def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
     nights = _nights("passed", "failed", "failed")
     (found,) = _failing([*nights[:2], _flaky(nights[2])])

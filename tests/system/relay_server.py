@@ -41,7 +41,6 @@ class Trouble:
         headers: of the answer.
         after: whether the report is taken before that happens.
         hangs: whether nothing is said until the server is closed.
-        drips: whether the answer comes byte by byte and has no end.
 
     """
 
@@ -49,7 +48,6 @@ class Trouble:
     headers: tuple[tuple[str, str], ...] = ()
     after: bool = False
     hangs: bool = False
-    drips: bool = False
 
 
 @dataclass
@@ -169,21 +167,11 @@ class _Handler(Quiet):
     def _fail(self, trouble: Trouble) -> None:
         if trouble.hangs:
             self.server.over.wait()
-        elif trouble.drips:
-            self._drip()
         elif trouble.status:
             self._say(trouble.status, {"detail": "just so"}, trouble.headers)
         else:
             self.connection.shutdown(socket.SHUT_RDWR)
         self.close_connection = True
-
-    def _drip(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "1000000")
-        self.end_headers()
-        with contextlib.suppress(OSError):
-            while not self.server.over.wait(0.01):
-                self.wfile.write(b" ")
 
     def _say(self, status: int, body: object, headers: Sequence[tuple[str, str]] = ()) -> None:
         self.answer(status, json.dumps(body).encode(), {**dict(headers), "Content-Type": "application/json"})

@@ -10,7 +10,6 @@ Sources: pytorch/test-infra, ``aws/lambda/cross_repo_ci_relay``; GitHub's docume
 from __future__ import annotations
 
 import contextlib
-import email.utils
 import json
 import random
 import re
@@ -216,13 +215,8 @@ def _field(text: str, name: str, longest: int = 200) -> str:
 
 
 def _seconds(later: str) -> float:
-    """How long the header Retry-After asks to wait: seconds, or a date (RFC 9110, 10.2.3)."""
-    if re.fullmatch(r"\d{1,9}", later):
-        return float(later)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(later).timestamp() - time.time())
-    except (ValueError, OverflowError, OSError):
-        return 0.0
+    """How many seconds the header Retry-After asks to wait; 0 where it does not say."""
+    return float(later) if re.fullmatch(r"\d{1,9}", later) else 0.0
 
 
 def _never_connected(error: Exception) -> bool:

@@ -229,11 +229,6 @@ def pieces(response: requests.Response, until: float) -> Iterator[bytes]:
             raise TooSlow
 
 
-def is_range(said: str, begin: int) -> re.Match[str] | None:
-    """``Content-Range`` as RFC 9110 has it, if it begins there; its one group is the length of the whole file."""
-    return re.fullmatch(rf"bytes {begin}-\d{{1,15}}/(\d{{1,15}})", said)
-
-
 TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,20000}")
 """A token that can be sent in a header; an error about any other would print it."""
 

@@ -20,7 +20,7 @@ from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from ootci.adapters.download import DownloadProblem, is_range, read
+from ootci.adapters.download import DownloadProblem, read
 from ootci.adapters.python_env import stated_git_version
 
 MAX_LOOK_BYTES = 16 * 1024 * 1024
@@ -178,7 +178,7 @@ class _Remote(io.RawIOBase):
             begin = number * BLOCK
             headers = {"Accept-Encoding": "identity", "Range": f"bytes={begin}-{begin + BLOCK - 1}"}
             content, said = read(self._url, at_most=BLOCK, seconds=SECONDS, headers=headers)
-            answered = is_range(said, begin)
+            answered = re.fullmatch(rf"bytes {begin}-\d{{1,15}}/(\d{{1,15}})", said)
             if answered is None:
                 raise _WholeFilesOnly
             self._blocks[number], self._length = content, int(answered[1])

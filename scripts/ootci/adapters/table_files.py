@@ -9,7 +9,7 @@ import contextlib
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from itertools import groupby
 from operator import itemgetter
@@ -28,15 +28,31 @@ def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[
     """Write one SQLite file, times as text in UTC, and say how many rows each table has.
 
     Raises:
-        HostFailure: the machine refuses to write.
+        HostFailure: the machine refuses to write; with the size of the tables so far and the free space.
 
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        counts = _write(temporary, tables, rows)
+    except (sqlite3.Error, OSError) as error:
+        written = temporary.stat().st_size if temporary.exists() else 0
+        free = shutil.disk_usage(path.parent).free
+        raise HostFailure(
+            f"the tables cannot be written: {error}; they need more than {written:,} bytes, and {free:,} are free",
+            where=str(path.absolute()),
+            fix="make room, export less with --since or --device, or name a place on another disk",
+        ) from error
+    else:
+        temporary.replace(path)
+        return counts
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[str, int]:
     counts = dict.fromkeys(tables, 0)
-    with (
-        _replacing(path) as temporary,
-        _reporting_space(path, temporary),
-        contextlib.closing(sqlite3.connect(temporary)) as connection,
-    ):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         # On failure the whole file is discarded, so no journal is needed.
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")
@@ -50,38 +66,6 @@ def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[
             counts[name] += connection.executemany(inserts[name], values).rowcount
         connection.commit()
     return counts
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A temporary file that replaces this one on success."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _reporting_space(target: Path, temporary: Path) -> Iterator[None]:
-    """Report a failure to write with the size of the tables so far and the free space.
-
-    Raises:
-        HostFailure: the machine refuses to write.
-
-    """
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        written = temporary.stat().st_size if temporary.exists() else 0
-        free = shutil.disk_usage(target.parent).free
-        raise HostFailure(
-            f"the tables cannot be written: {error}; they need more than {written:,} bytes, and {free:,} are free",
-            where=str(target.absolute()),
-            fix="make room, export less with --since or --device, or name a place on another disk",
-        ) from error
 
 
 def _sqlite_value(value: Any) -> Any:

@@ -25,32 +25,30 @@ def night_of(plan: Plan) -> date:
     return plan.created_at.astimezone(timezone.utc).date()
 
 
-def known_ids(plan: Plan | None, run: StoredRun | None) -> frozenset[str]:
+def known_ids(plan: Plan | None, run: StoredRun) -> frozenset[str]:
     """Failing tests that an entry covers which counts on that night and on that torch."""
     return _failing_of(run, _entries(plan, run, expired=False))
 
 
-def expired_ids(plan: Plan, run: StoredRun | None) -> frozenset[str]:
+def expired_ids(plan: Plan, run: StoredRun) -> frozenset[str]:
     """Failing tests that an expired entry covers: those that no other entry covers are failures again."""
     return _failing_of(run, _entries(plan, run, expired=True))
 
 
-def _entries(plan: Plan | None, run: StoredRun | None, *, expired: bool) -> list[KnownFailure]:
-    planned = plan.expected(run.head.device) if plan is not None and run is not None else None
-    if plan is None or run is None or planned is None:
+def _entries(plan: Plan | None, run: StoredRun, *, expired: bool) -> list[KnownFailure]:
+    planned = plan.expected(run.head.device) if plan is not None else None
+    if plan is None or planned is None:
         return []
     night, torch = night_of(plan), _torch(run.head)
     return [item for item in planned.known_failures if item.expired(night) is expired and item.is_about(torch)]
 
 
-def _failing_of(run: StoredRun | None, entries: Sequence[KnownFailure]) -> frozenset[str]:
-    if run is None or not entries:
-        return frozenset()
+def _failing_of(run: StoredRun, entries: Sequence[KnownFailure]) -> frozenset[str]:
     return frozenset(item.id for entry in entries for item in run.failures if entry.matches(item.id))
 
 
-def _torch(run: Run | None) -> str | None:
-    return run.torch.version if run is not None and run.torch is not None else None
+def _torch(run: Run) -> str | None:
+    return run.torch.version if run.torch is not None else None
 
 
 def review_known(plan: Plan | None, device: str, run: StoredRun | None) -> tuple[KnownFailureReview, ...]:

@@ -7,6 +7,7 @@ import fnmatch
 import re
 from collections.abc import Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from ootci.errors import NotInHistory
 from ootci.model.cluster import Streak
@@ -52,11 +53,6 @@ class LifeEntry(Record):
     message: str | None = None
     """First line of the failure, where it is still kept. Hostile until escaped."""
 
-    @property
-    def came_to(self) -> tuple[object, ...]:
-        """What nights of one entry have in common."""
-        return self.outcome, self.later, self.absent
-
 
 class Life(Record):
     """The outcome of a test on one device."""
@@ -78,7 +74,7 @@ class Life(Record):
 
     def intervals(self) -> list[list[LifeEntry]]:
         """The entries; adjacent nights with the same result are one."""
-        return [list(group) for _, group in groupby(self.entries, key=lambda entry: entry.came_to)]
+        return [list(group) for _, group in groupby(self.entries, key=attrgetter("outcome", "later", "absent"))]
 
 
 def matching_tests(history: HistoryReader, device: str, name: str) -> tuple[str, ...]:

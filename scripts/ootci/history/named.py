@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, OutcomeName
@@ -56,25 +56,26 @@ class NamedFailures:
 def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | None]) -> NamedFailures:
     """Failures on the newest of all nightlies, oldest first; ``counting`` gives the attempt that counts of each."""
     found: dict[str, NamedFailure] = {}
-    nights: dict[str, int] = {}
     reported, is_cut = 0, False
     for number, plan in reversed(tuple(enumerate(plans[-KEPT:]))):
         run = counting(plan.id)
         if run is None:
             continue
-        reported |= 1 << number
-        names = {signature.id for _, signature, _ in names_of(run)}
-        fresh = names - found.keys()
-        if len(found) + len(fresh) > NAMES:
-            is_cut, fresh = True, set(sorted(fresh)[: NAMES - len(found)])
-        found.update(_last(run, fresh))
-        for name in names & found.keys():
-            nights[name] = nights.get(name, 0) | 1 << number
-    complete = {
-        name: NamedFailure(item.signature, nights[name], item.tests, item.first, item.where)
-        for name, item in found.items()
-    }
-    return NamedFailures(complete, reported, is_cut)
+        night = 1 << number
+        reported |= night
+        tonight: dict[str, list[tuple[str, Signature, str]]] = {}
+        for item in names_of(run):
+            tonight.setdefault(item[1].id, []).append(item)
+        for name, items in sorted(tonight.items()):
+            if (known := found.get(name)) is not None:
+                found[name] = replace(known, nights=known.nights | night)
+            elif len(found) < NAMES:
+                tests, signatures, places = zip(*items, strict=True)
+                first = tuple(sorted(tests)[:NAMED])
+                found[name] = NamedFailure(signatures[-1], night, len(items), first, max(places))
+            else:
+                is_cut = True
+    return NamedFailures(found, reported, is_cut)
 
 
 def names_of(run: StoredRun) -> Iterator[tuple[str, Signature, str]]:
@@ -87,21 +88,3 @@ def names_of(run: StoredRun) -> Iterator[tuple[str, Signature, str]]:
     for row in run.with_outcomes((OutcomeName.XFAILED,)):
         if row in run.signatures:
             yield run.tests[row].id, run.signatures[row], NOWHERE
-
-
-def _last(run: StoredRun, names: Collection[str]) -> dict[str, NamedFailure]:
-    """Failures of some names, whose nights are still to be counted."""
-    items: dict[str, list[tuple[str, str]]] = {}
-    signatures: dict[str, Signature] = {}
-    for item, signature, where in names_of(run) if names else ():
-        if signature.id in names:
-            signatures[signature.id] = signature
-            items.setdefault(signature.id, []).append((item, where))
-    return {
-        name: NamedFailure(signatures[name], 0, len(pairs), _first(pairs), max(where for _, where in pairs))
-        for name, pairs in items.items()
-    }
-
-
-def _first(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(sorted(item for item, _ in pairs)[:NAMED])

@@ -92,14 +92,18 @@ class Ledger:
     def night(self, run: StoredRun) -> ParityNight:
         """The counts of the night that follows."""
         failed, asked = _rows_in(run, _FAILED), _rows_in(run, _ASKED)
-        return ParityNight(
+        regressed = _places(failed & self._settled)
+        sometimes = _places(failed & self._ever & ~self._settled)
+        not_yet = _places(failed & ~self._ever)
+        parity = Parity(
             asked=asked.bit_count(),
             passed=_rows_in(run, _PASSED).bit_count(),
+            regressed=len(regressed),
+            sometimes=len(sometimes),
+            not_yet=len(not_yet),
             left_out=(_rows_in(run, _PRESENT) & ~asked).bit_count(),
-            regressed=_places(failed & self._settled),
-            sometimes=_places(failed & self._ever & ~self._settled),
-            not_yet=_places(failed & ~self._ever),
         )
+        return ParityNight(parity, regressed, sometimes, not_yet)
 
 
 @dataclass(frozen=True)
@@ -107,16 +111,13 @@ class ParityNight:
     """PyTorch's own tests on a device on one night.
 
     Attributes:
-        asked: as of :class:`Parity`, as are the numbers ``passed`` and ``left_out``.
         regressed: rows of the failing tests that pass on the device.
         sometimes: rows of those that passed on some night.
         not_yet: rows of those that never did.
 
     """
 
-    asked: int
-    passed: int
-    left_out: int
+    parity: Parity
     regressed: array[int]
     sometimes: array[int]
     not_yet: array[int]
@@ -125,18 +126,6 @@ class ParityNight:
     def unsettled(self) -> array[int]:
         """Rows of the failing tests whose failure is not counted against the device."""
         return self.sometimes + self.not_yet
-
-    @property
-    def parity(self) -> Parity:
-        """The numbers."""
-        return Parity(
-            asked=self.asked,
-            passed=self.passed,
-            regressed=len(self.regressed),
-            sometimes=len(self.sometimes),
-            not_yet=len(self.not_yet),
-            left_out=self.left_out,
-        )
 
 
 def parity_nights(

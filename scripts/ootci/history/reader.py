@@ -29,11 +29,9 @@ from .layout import (
     check_format,
     details_file,
     is_withdrawn,
-    late_file,
     load,
     needs_file,
     nights_of,
-    run_file,
     runs_of,
     sources_of,
 )
@@ -165,9 +163,8 @@ class HistoryReader:
             HistoryConflict: its nightly is not in the history.
 
         """
-        night = self.night(key.plan_id, f"{key.plan_id}-{key.device}")
-        late = late_file(night, key.device, key.attempt)
-        return self._reader.read(late if late.exists() else run_file(night, key.device, key.attempt))
+        self.night(key.plan_id, f"{key.plan_id}-{key.device}")
+        return self._reader.read(self._all_runs[key.device][key])
 
     def counting_run(self, device: str, plan_id: str) -> StoredRun | None:
         """The last attempt of a device on one nightly; None where it reported none."""

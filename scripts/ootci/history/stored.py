@@ -36,7 +36,6 @@ class Failure(NamedTuple):
     row: int
     id: str
     suite: str
-    outcome: OutcomeName
     is_flaky: bool
     signature: Signature | None
 
@@ -75,12 +74,10 @@ class StoredRun:
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
         """The tests that failed at first, by id: the order of rows is that in which runs happened to arrive."""
-        found = []
-        for row in self.with_outcomes(FAILURES):
-            outcome = outcome_of(self.states[row])
-            if outcome is not None:
-                test = self.tests[row]
-                found.append(Failure(row, test.id, test.suite, outcome, self.is_flaky(row), self.signatures.get(row)))
+        found = [
+            Failure(row, self.tests[row].id, self.tests[row].suite, self.is_flaky(row), self.signatures.get(row))
+            for row in self.with_outcomes(FAILURES)
+        ]
         return tuple(sorted(found, key=lambda item: item.id))
 
     @cached_property

@@ -96,11 +96,6 @@ class FileReview(Record):
     """Folder of the rendered preview; null where there is none."""
 
     @property
-    def counts(self) -> Counter[CheckState]:
-        """Numbers of checks by result; a warning counts as passed."""
-        return counted(self.checks)
-
-    @property
     def is_good(self) -> bool:
         """Whether no check failed."""
         return not any(item.state is CheckState.FAILED for item in self.checks)
@@ -128,14 +123,9 @@ class Review(StageFile):
         return all(file.is_good for file in self.files)
 
 
-def counted(checks: Iterable[CheckResult]) -> Counter[CheckState]:
-    """Numbers of checks by result."""
-    return Counter(item.state for item in checks)
-
-
 def score(checks: Iterable[CheckResult]) -> str:
     """How it went, in words: ``11 of 12 checks passed``. A warning is no failure."""
-    found = counted(checks)
+    found = Counter(item.state for item in checks)
     total, left = sum(found.values()), found[CheckState.NOT_MADE]
     passed = found[CheckState.PASSED] + found[CheckState.WARNING]
     warned = found[CheckState.WARNING]

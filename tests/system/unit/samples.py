@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from operator import attrgetter
 from pathlib import Path
 
+from ootci.history.states import OUTCOME_LETTERS
 from ootci.history.store import History
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, RegisteredDevice
@@ -77,19 +78,7 @@ VERDICTS = {
     "p": VerdictName.PAUSED,
 }
 """A letter for each verdict, by which nights are written."""
-OUTCOMES = {
-    "p": "passed",
-    "f": "failed",
-    "e": "error",
-    "c": "crashed",
-    "t": "timed_out",
-    "a": "failed",
-    "s": "skipped",
-    "u": "unsupported",
-    "n": "not_run",
-    "x": "xfailed",
-    "X": "xpassed",
-}
+OUTCOMES = {letter: name.value for name, letter in OUTCOME_LETTERS.items()} | {"a": "failed"}
 """A letter for each outcome; ``a`` is a failure that passed when it was run again."""
 SUITES = (PlannedSuite(name="smoke"), PlannedSuite(name="integration"))
 

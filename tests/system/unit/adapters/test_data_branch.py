@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
 from repositories import git
-from unit.adapters.branches import data_branch, files, put
+from unit.adapters.branches import files, put
 
 from ootci.adapters.data_branch import PUSH_ATTEMPTS, DataBranch
 from ootci.adapters.process import Answer
@@ -106,36 +105,6 @@ def test_fetching_keeps_what_was_not_published(remote: Path, one: DataBranch, tw
     put(two, "own-c")
     assert two.publish("own")
     assert files(remote) == ["a", "b", "own-a", "own-b", "own-c"]
-
-
-@pytest.mark.parametrize("first", [True, False], ids=["first-publish", "branch-exists"])
-def test_two_publishers_at_once_both_get_in(tmp_path: Path, remote: Path, first: bool) -> None:
-    if not first:
-        seed = data_branch(tmp_path, "seed", remote)
-        put(seed, "format.json", "same")
-        seed.publish("seed")
-    branches = [data_branch(tmp_path, name, remote) for name in ("one", "two", "three")]
-    for branch in branches:
-        branch.fetch()
-        put(branch, "format.json", "same")
-        put(branch, f"runs/{branch.folder.name}")
-    start = threading.Barrier(len(branches))
-    failures: list[BaseException] = []
-
-    def publish(branch: DataBranch) -> None:
-        start.wait()
-        try:
-            branch.publish(branch.folder.name)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=publish, args=(branch,)) for branch in branches]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert files(remote) == ["format.json", "runs/one", "runs/three", "runs/two"]
 
 
 def test_a_different_record_of_the_same_name_is_a_conflict_that_leaves_the_folder_usable(

@@ -113,16 +113,13 @@ def test_a_busy_server_is_asked_again(server: TorchServer, tmp_path: Path) -> No
     assert _download(server, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_server_that_stays_busy_is_given_up(server: TorchServer, tmp_path: Path) -> None:
-    server.stays[NAME] = Fault.BUSY
-    _expect_refusal(server, tmp_path, "answered 503")
-    assert len(server.asked) == ATTEMPTS
-
-
-def test_what_is_gone_is_asked_for_once(server: TorchServer, tmp_path: Path) -> None:
-    server.stays[NAME] = Fault.GONE
-    _expect_refusal(server, tmp_path, "answered 404")
-    assert len(server.asked) == 1
+@pytest.mark.parametrize(("fault", "why", "times"), [(Fault.BUSY, "503", ATTEMPTS), (Fault.GONE, "404", 1)])
+def test_a_server_that_stays_busy_is_given_up_and_what_is_gone_at_once(
+    server: TorchServer, tmp_path: Path, fault: Fault, why: str, times: int
+) -> None:
+    server.stays[NAME] = fault
+    _expect_refusal(server, tmp_path, f"answered {why}")
+    assert len(server.asked) == times
 
 
 def test_the_rest_of_an_earlier_download_is_not_trusted(server: TorchServer, tmp_path: Path) -> None:

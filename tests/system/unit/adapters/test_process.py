@@ -32,15 +32,16 @@ def test_output_of_both_streams_is_in_the_log_and_the_tail(tmp_path: Path) -> No
     assert (tmp_path / "log").read_text(encoding="utf-8") == "one\ntwo\n"
 
 
-def test_an_exit_code_is_kept(tmp_path: Path) -> None:
-    done = _run(tmp_path, "raise SystemExit(7)")
-    assert (done.exit_code, done.ok, done.ending) == (7, False, "exit code 7")
-
-
-def test_a_signal_is_named(tmp_path: Path) -> None:
-    done = _run(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-    assert not done.ok
-    assert done.ending == "killed by SIGSEGV"
+@pytest.mark.parametrize(
+    ("code", "exit_code", "ending"),
+    [
+        ("raise SystemExit(7)", 7, "exit code 7"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", -11, "killed by SIGSEGV"),
+    ],
+)
+def test_how_a_process_ended_is_kept_and_named(tmp_path: Path, code: str, exit_code: int, ending: str) -> None:
+    done = _run(tmp_path, code)
+    assert (done.exit_code, done.ok, done.ending) == (exit_code, False, ending)
 
 
 @pytest.mark.parametrize(

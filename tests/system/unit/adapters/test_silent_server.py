@@ -14,7 +14,7 @@ import pytest
 
 from ootci.adapters import crcr, download, git, github_rest, process, remote_git
 from ootci.adapters.crcr import Relay
-from ootci.adapters.download import DownloadProblem, LinkUnclear, leads_somewhere
+from ootci.adapters.download import LinkUnclear, leads_somewhere
 from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.remote_git import RemoteGit
 from ootci.errors import GithubUnreachable, HistoryUnreachable, PyTorchUnreachable, RelayUnreachable
@@ -53,21 +53,15 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every limit is a part of a second; nothing takes longer than some of them."""
-    for module in (crcr, download, github_rest):
+    for module in (crcr, github_rest):
         monkeypatch.setattr(module, "TIMEOUT_SECONDS", (0.3, 0.3))
     monkeypatch.setattr(download, "LINK_TIMEOUT_SECONDS", (0.3, 0.3))
-    monkeypatch.setattr(download, "PAUSES", (0.0, 0.0))
     monkeypatch.setattr(github_rest, "ANSWER_SECONDS", 0.3)
     for module in (git, remote_git):
         monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
     began = time.monotonic()
     yield
     assert time.monotonic() - began < 20
-
-
-def test_a_download_ends(server: str) -> None:
-    with pytest.raises(DownloadProblem):
-        download.read(f"{server}/run.json", at_most=1 << 20, seconds=0.5)
 
 
 def test_github_is_given_up(server: str) -> None:

@@ -81,21 +81,6 @@ def test_a_failure_began_after_the_last_pass(tests: list[str], first: int, passe
     assert (streak.last_passed and streak.last_passed.plan_id) == (None if passed is None else f"night{passed:03d}")
 
 
-def test_what_changed_in_between_is_told() -> None:
-    nights = _nights("passed", "failed")
-    for number, reported in enumerate(nights):
-        assert reported.run is not None
-        torch = reported.run.head.torch
-        assert torch is not None
-        commit = f"{number + 1:040x}"
-        head = reported.run.head.model_copy(update={"torch": torch.model_copy(update={"git_version": commit})})
-        nights[number] = DeviceNight(reported.plan, replace(reported.run, head=head))
-    (found,) = _failing(nights)
-    assert found.streak.torch_changed is True
-    assert found.streak.plugin_changed is None
-    assert found.streak.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
-
-
 def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
     nights = _nights("passed", "failed", "failed")
     (found,) = _failing([*nights[:2], _flaky(nights[2])])
@@ -111,20 +96,9 @@ def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
     ("tests", "settled"),
     [
         (5 * "passed " + "failed passed failed passed failed", Cause.FLAKY),
-        (4 * "passed " + "failed passed failed passed failed", None),
-        ("failed passed flaky passed failed", None),
-        ("flaky" + 8 * " passed" + " failed", Cause.FLAKY),
-        ("flaky flaky failed", None),
         (9 * "passed " + "failed passed failed", None),
-        (9 * "passed " + "failed failed passed failed", None),
-        (4 * "passed " + "failed passed failed passed failed failed", Cause.FLAKY),
-        ("passed failed passed failed passed failed" + 5 * " failed", Cause.FLAKY),
-        ("passed failed passed failed passed" + 15 * " passed" + 4 * " failed", None),
-        ("flaky" + 9 * " passed" + " failed failed", Cause.FLAKY),
-        ("flaky" + 20 * " passed" + " failed failed failed", None),
         ("flaky flaky" + 30 * " passed" + " failed", None),
         ("flaky flaky" + 26 * " passed" + " failed", Cause.FLAKY),
-        ("failed skipped failed not_run passed failed", None),
     ],
 )
 def test_a_test_that_fails_and_passes_by_turns_fails_by_chance_on_every_night_of_a_row_that_chance_explains(

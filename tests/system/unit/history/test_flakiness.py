@@ -33,6 +33,8 @@ def nights(letters: str) -> list[StoredRun]:
         ("ffffpfpppp", 2, 0, 5, 10),
         ("ppppppepea", 2, 1, 3, 10),
         ("pppppppfap", 1, 1, 2, 10),
+        ("pfpfpffffff", 2, 0, 8, 11),
+        ("apppppppppff", 1, 1, 3, 12),
     ],
 )
 def test_turns_are_counted(letters: str, turns: int, again: int, failed: int, sample: int) -> None:
@@ -49,6 +51,8 @@ def test_turns_are_counted(letters: str, turns: int, again: int, failed: int, sa
         "pppfffpppp",
         "ppppfpppff",
         "ppppfpfpffffff",
+        "pfpfp" + 15 * "p" + "ffff",
+        "a" + 20 * "p" + "fff",
         "a" * (SAMPLE - 1),
         "pfpfpfpfs",
         "",

@@ -64,13 +64,6 @@ def test_a_row_begins_after_the_last_pass(outcomes: list[str | None], passed: in
     assert streak.last_passed == (None if passed is None else mark(passed))
 
 
-@pytest.mark.parametrize(
-    "outcomes", [[], ["passed"], ["failed", "passed"], ["failed", "passed", None], [None, "skipped"]]
-)
-def test_what_does_not_fail_has_no_row(outcomes: list[str | None]) -> None:
-    assert streak_of(_row(*outcomes)) is None
-
-
 def test_no_more_is_read_than_is_needed() -> None:
     endless = itertools.chain(_row("passed", "failed"), (_ for _ in iter(_refuse, None)))
     assert streak_of(endless) is not None

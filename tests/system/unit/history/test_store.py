@@ -56,13 +56,6 @@ def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path
     assert len(files) == 10 + len({item.suite for item in run().outcomes}), "runs of the same tests share their lists"
 
 
-def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
-    numbers = [40, 0, 75, 31, 76]
-    history = stored(tmp_path, *map(plan, numbers), *map(run, numbers))
-    assert whole_runs(history, "dev") == tuple(run(number) for number in sorted(numbers))
-    assert len({path.parents[1] for path in tmp_path.glob("*/*/dev.1.json")}) > 1
-
-
 _TEXT = st.one_of(st.none(), st.text(max_size=30))
 _ERROR = st.one_of(st.none(), st.floats(0, 1e9))
 _TESTS = st.dictionaries(
@@ -199,13 +192,6 @@ def test_appending_again_changes_no_byte(tmp_path: Path) -> None:
         assert not again.append_plan(plan())
         assert not again.append_run(run())
     assert _content(tmp_path) == before
-
-
-def test_the_newest_run_is_of_the_newest_nightly_whenever_an_older_one_was_run_again(tmp_path: Path) -> None:
-    late = run(0, attempt=2).model_copy(update={"started_at": night(5), "finished_at": night(6)})
-    history = stored(tmp_path, *nights(run(0), run(1)), late)
-    found = [(item.plan_id, item.attempt) for item in map(history.whole, history.newest_stored("dev"))]
-    assert found == [("night001", 1), ("night000", 2), ("night000", 1)]
 
 
 def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_path: Path) -> None:

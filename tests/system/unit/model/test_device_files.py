@@ -15,18 +15,10 @@ from ootci.errors import (
     DeviceFileTooComplex,
     DeviceFileTooLarge,
     DeviceFileUnreadable,
+    InputError,
 )
-from ootci.model.device import Tier, load_device
+from ootci.model.device import load_device
 from ootci.model.strict_yaml import MAX_BYTES
-from ootci.model.torch_build import Channel
-
-
-def test_the_smallest_file_gets_the_documented_defaults(tmp_path: Path) -> None:
-    device = loaded(tmp_path, GOOD)
-    assert device.tier is Tier.ADVISORY
-    assert device.torch.channel is Channel.NIGHTLY
-    assert [suite.name for suite in device.suites] == ["smoke", "integration"]
-    assert all(suite.required for suite in device.suites)
 
 
 def test_a_mistyped_key_is_told_before_what_is_missing_because_of_it(tmp_path: Path) -> None:
@@ -126,6 +118,7 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
         ("suites: []", "`suites` must have at least 1 entry, not 0"),
         ("paused: true", "`paused`"),
         ("suites: [{name: smoke, required: false}]", "every suite is advisory"),
+        ("suites: [{name: smoke}, {name: smoke}]", "a suite is named twice"),
         ("suites: [{name: smoke, dtypes: [int64]}]", "`dtypes` are chosen for the suite `ops`"),
         ("suites: [{name: ops, files: [test_a.py]}]", "`files` is for the suite `upstream`"),
         ("suites: [{name: smoke, bypass_device_restrictions: true}]", "is for the suite `upstream`"),
@@ -247,11 +240,6 @@ def test_a_device_file_may_lie_anywhere_in_its_checkout(tmp_path: Path) -> None:
     assert loaded(folder, GOOD.replace("path: dev", "path: ../..")).plugin.path == "../.."
 
 
-def test_a_suite_is_named_once(tmp_path: Path) -> None:
-    text = f"{GOOD}suites: [{{name: smoke}}, {{name: smoke}}]\n"
-    assert "a suite is named twice" in refused(tmp_path, text, DeviceFileInvalid).what
-
-
 @pytest.mark.parametrize(
     ("text", "key", "first", "second"),
     [
@@ -307,23 +295,20 @@ def test_text_that_looks_like_something_else_stays_as_it_was_written(tmp_path: P
     assert loaded(tmp_path, f"{GOOD}environment: {{A: {written}}}\n").environment == {"A": written}
 
 
-@pytest.mark.parametrize("escape", [r"\0", r"\e", r"\ud800", r"\x7f"])
-def test_text_with_characters_that_are_no_text_is_refused(tmp_path: Path, escape: str) -> None:
-    error = refused(tmp_path, f'{GOOD}environment: {{A: "a{escape}b"}}\n', DeviceFileSyntax)
-    assert "U+" in error.what
-    assert line_of(error) == NEXT
-
-
-@pytest.mark.parametrize("raw", [b"\x00", b"\x07", b"\x1b"])
-def test_raw_control_characters_are_refused(tmp_path: Path, raw: bytes) -> None:
-    error = refused(tmp_path, GOOD.encode() + b"description: a" + raw + b"b\n", DeviceFileSyntax)
-    assert f"U+{raw[0]:04X}" in error.what
-    assert line_of(error) == NEXT
-
-
-def test_what_is_not_utf_8_names_the_line(tmp_path: Path) -> None:
-    error = refused(tmp_path, GOOD.encode() + b"description: caf\xe9\n", DeviceFileUnreadable)
-    assert "not UTF-8" in error.what
+@pytest.mark.parametrize(
+    ("appended", "kind", "what"),
+    [
+        *(
+            (f'environment: {{A: "a{code}b"}}'.encode(), DeviceFileSyntax, "U+")
+            for code in (r"\0", r"\e", r"\ud800", r"\x7f")
+        ),
+        *((b"description: a" + raw + b"b", DeviceFileSyntax, f"U+{raw[0]:04X}") for raw in (b"\x00", b"\x07", b"\x1b")),
+        (b"description: caf\xe9", DeviceFileUnreadable, "not UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path: Path, appended: bytes, kind: type[InputError], what: str) -> None:
+    error = refused(tmp_path, GOOD.encode() + appended + b"\n", kind)
+    assert what in error.what
     assert line_of(error) == NEXT
 
 

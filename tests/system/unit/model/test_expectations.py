@@ -57,13 +57,6 @@ def test_only_the_star_and_the_question_mark_are_special(glob: str, test_id: str
 _IDS = st.text(alphabet="ab[]!-.:*?\\^$(", max_size=12)
 
 
-@given(_IDS)
-def test_an_id_without_stars_matches_itself_and_nothing_else(text: str) -> None:
-    literal = "s/" + "x" + text.replace("*", "").replace("?", "")
-    assert _entry(id=literal).matches(literal)
-    assert not _entry(id=literal).matches(literal + "a")
-
-
 @given(_IDS, _IDS)
 def test_a_glob_matches_as_the_plain_expression_for_it_does(glob: str, test_id: str) -> None:
     plain = "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in "s/x" + glob)

@@ -159,7 +159,7 @@ def device_parity(device: str, nights: ParityNights) -> DeviceParityFile | None:
     On a night on which it broke before them, or was tested on another torch, the night before that still counts.
     """
     channel = next((run.head.channel for _, run, _ in reversed(nights) if run.head.channel is not None), None)
-    told = [item for item in nights if item[2].asked and item[1].head.channel is channel]
+    told = [item for item in nights if item[2].parity.asked and item[1].head.channel is channel]
     if not told or all(report.suite != UPSTREAM for report in nights[-1][1].head.suites):
         return None
     plan, run, night = told[-1]

@@ -124,10 +124,10 @@ def plugin_wheel(folder: Path, name: str, *, requires: str = "", files: dict[str
     )
 
 
-def install(site: Path, name: str, *, torch: str = "0.1.0+stub") -> Path:
+def install(site: Path, name: str) -> Path:
     """Put the stand-ins for torch and for a plugin into a folder that PYTHONPATH can name, as pip would."""
     wheels = site.parent / "wheels"
-    for wheel in (stub_torch_wheel(wheels, torch), plugin_wheel(wheels, name)):
+    for wheel in (stub_torch_wheel(wheels), plugin_wheel(wheels, name)):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
     return site

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from hypothesis import settings
 from jinja2 import Environment, FileSystemBytecodeCache
 from preparation import prepare_once
 from relay_server import RelayServer, relay_server
-from repositories import repository
+from repositories import copy_checkout, repository
 from seeded_python import make_seeded_python
 from torch_wheels import torch_variables
 from unit.render.hostile import hostile_sample
@@ -79,11 +78,7 @@ def ootci(tool_python: Path) -> Tool:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository as a newcomer gets it: every file that git knows or would take, and nothing that was built."""
     target = tmp_path_factory.mktemp("checkout") / "pytorch-integration-tests"
-    listed = run_command(["git", "ls-files", "-co", "--exclude-standard", "-z"], ROOT).out
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
+    copy_checkout(ROOT, target)
     repository(target, "checkout")
     return target
 

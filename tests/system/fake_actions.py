@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import yaml
 from fake_github import REPOSITORY, TOKEN, FakeGithub, Handler
@@ -152,10 +152,10 @@ class ActionsHandler(Handler):
             if run is None:
                 self.say(404, {"message": "Not Found"})
             elif words[3] == "jobs":
-                self._page("jobs", [_shown_job(job) for job in run.jobs], parts.path, query)
+                self.paged([_shown_job(job) for job in run.jobs], "jobs")
             else:
                 named = [_shown_artifact(run, name) for name in run.artifacts if query.get("name", name) == name]
-                self._page("artifacts", named, parts.path, query)
+                self.paged(named, "artifacts")
         elif words[:2] == ["actions", "artifacts"] and words[3:] == ["zip"]:
             self._archive(int(words[2]))
         else:
@@ -171,13 +171,7 @@ class ActionsHandler(Handler):
             for run in sorted(self.server.runs.values(), key=lambda run: run.created_at, reverse=True)
             if (run.workflow, run.branch) == (workflow, query.get("branch", run.branch)) and run.created_at >= since
         ]
-        self._page("workflow_runs", found, urlsplit(self.path).path, query)
-
-    def _page(self, key: str, found: list[dict[str, object]], path: str, query: Mapping[str, str]) -> None:
-        size, page = min(int(query.get("per_page", "30")), self.server.page), int(query.get("page", "1"))
-        following = f"{self.server.url}{path}?{urlencode({**query, 'page': page + 1})}"
-        more = {"Link": f'<{following}>; rel="next"'} if len(found) > page * size else {}
-        self.say(200, {"total_count": len(found), key: found[(page - 1) * size : page * size]}, more)
+        self.paged(found, "workflow_runs")
 
     def _archive(self, number: int) -> None:
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -160,10 +160,7 @@ class Handler(Quiet):
             for number, issue in sorted(self.server.issues.items())
             if wanted <= {label["name"] for label in issue["labels"]} and state in ("all", issue["state"])  # type: ignore[attr-defined]
         ]
-        size, page = min(int(query["per_page"]), self.server.page), int(query.get("page", "1"))
-        following = f"{self.server.url}{parts.path}?{urlencode({**query, 'page': page + 1})}"
-        more = {"Link": f'<{following}>; rel="next"'} if len(found) > page * size else {}
-        self.say(200, found[(page - 1) * size : page * size], more)
+        self.paged(found)
 
     def post(self) -> None:
         comment = re.fullmatch(rf"/repos/{REPOSITORY}/issues/(\d+)/comments", self.path)
@@ -194,6 +191,16 @@ class Handler(Quiet):
             self.given.pop("state_reason", None)
         issue.update(self.given)
         self.say(200, issue)
+
+    def paged(self, found: Sequence[object], key: str = "") -> None:
+        """Answer with the page that is asked for; with a key, what is counted is below it."""
+        parts = urlsplit(self.path)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        size, page = min(int(query.get("per_page", "30")), self.server.page), int(query.get("page", "1"))
+        following = f"{self.server.url}{parts.path}?{urlencode({**query, 'page': page + 1})}"
+        more = {"Link": f'<{following}>; rel="next"'} if len(found) > page * size else {}
+        shown = found[(page - 1) * size : page * size]
+        self.say(200, {"total_count": len(found), key: shown} if key else shown, more)
 
     def say(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
         if not self.silent:

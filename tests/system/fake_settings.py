@@ -124,13 +124,15 @@ class SettingsHandler(Handler):
     def tell(self, path: str, query: dict[str, str]) -> None:
         found = self.server.settings[path]
         key = path.rpartition("/")[2].removeprefix("organization-").replace("deployment-branch-", "branch_")
-        size, page = int(query.pop("per_page", "30")), int(query.pop("page", "1"))
-        if query or size > LISTS.get(key, 100) or (not isinstance(found, list) and "per_page" in self.path):
+        size = int(query.get("per_page", "30"))
+        if (
+            query.keys() - {"per_page", "page"}
+            or size > LISTS.get(key, 100)
+            or (not isinstance(found, list) and "per_page" in self.path)
+        ):
             self.say(400, {"message": "there is no such parameter"})
         elif key in LISTS and isinstance(found, list):
-            following = f'<{self.server.url}{PLACE}{path}?per_page={size}&page={page + 1}>; rel="next"'
-            more = {"Link": following} if len(found) > page * size else {}
-            self.say(200, {"total_count": len(found), key: found[(page - 1) * size : page * size]}, more)
+            self.paged(found, key)
         else:
             self.say(200, found)
 

@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from fake_github import FakeGithub, Handler
 from loopback import Quiet, Server, running
@@ -121,17 +121,11 @@ class _CiHandler(Handler):
         jobs = re.fullmatch(rf"{TOP}/runs/(\d+)/jobs", parts.path)
         if parts.path == f"{TOP}/workflows/pull.yml/runs" and query.keys() <= {"head_sha", "per_page", "page"}:
             runs = [run for run in self.server.runs.values() if run["head_sha"] == query.get("head_sha")]
-            self._page("workflow_runs", list(reversed(runs)), parts.path, query)
+            self.paged(list(reversed(runs)), "workflow_runs")
         elif jobs and int(jobs[1]) in self.server.jobs and query.keys() <= {"filter", "per_page", "page"}:
-            self._page("jobs", self.server.jobs[int(jobs[1])], parts.path, query)
+            self.paged(self.server.jobs[int(jobs[1])], "jobs")
         else:
             super().list()
-
-    def _page(self, key: str, found: list[dict[str, object]], path: str, query: Mapping[str, str]) -> None:
-        size, page = min(int(query.get("per_page", "30")), 100), int(query.get("page", "1"))
-        following = f"{self.server.url}{path}?{urlencode({**query, 'page': page + 1})}"
-        more = {"Link": f'<{following}>; rel="next"'} if len(found) > page * size else {}
-        self.say(200, {"total_count": len(found), key: found[(page - 1) * size : page * size]}, more)
 
 
 @contextmanager

@@ -170,10 +170,7 @@ def _handler(server: TorchServer) -> type[Quiet]:
                 server.over.wait()
                 return
             if name == "torch" and not path.endswith("/"):
-                self.send_response(301)
-                self.send_header("Location", f"{path}/")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self.answer(301, headers={"Location": f"{path}/"})
                 return
             content = server.page(path) if name == "torch" else server.files.get(path)
             if (refused := _refused(name, content, fault, self.headers["Accept"])) is not None:

@@ -1,6 +1,4 @@
-"""What rendering the whole dashboard costs with a year of nightlies in the history.
-
-With ``--front``, how soon the front page of many devices can be used.
+"""What rendering the whole dashboard costs with a year of nightlies, and how soon the front page can be used.
 
 Invented devices with ten thousand tests each, see ``tests/system/simulator``; a test that fails says a dozen lines.
 Each rendering is a process of its own. Seconds are of the processor and without starting Python.
@@ -8,7 +6,6 @@ Each rendering is a process of its own. Seconds are of the processor and without
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import os
@@ -47,7 +44,7 @@ from ootci.stages.render import render  # noqa: E402
 
 DEVICES, NIGHTS, TESTS, TURNS = 10, 365, 10_000, 3
 LARGE_DEVICES = 50
-FRONT_DEVICES, FRONT_NIGHTS, FRONT_TESTS = 50, 15, 200
+FRONT_NIGHTS, FRONT_TESTS = 15, 200
 TEXT = "\n".join(
     f"E       assert tensor[{number}] == expected  # of the dozen that a test says" for number in range(12)
 )
@@ -81,13 +78,8 @@ class Fleet:
             for name in self._names(item.device.name)
         )
 
-    def fill(self, folder: Path, numbers: range, end: int) -> None:
-        """Append nights as if the history had been cleaned on the night ``end``."""
-        for number in numbers:
-            self.append(number, folder, end)
-
     def append(self, number: int, folder: Path, end: int) -> None:
-        """Append a night."""
+        """Append a night as if the history had been cleaned on the night ``end``."""
         night = self._feed.night(number)
         History(folder).append_plan(self._plan(night.plan))
         for run in night.arrivals:
@@ -125,21 +117,17 @@ def _details(run: LargeRun, age: int) -> list[Texts | Measures]:
     return [*found, Measures(durations=(0.01,) * run.outcomes)] if age < MEASURES_RUNS else found
 
 
-def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns: int = TURNS) -> dict[str, object]:
+def rows(devices: int = DEVICES, turns: int = TURNS) -> dict[str, object]:
     """Render a year, as often as there are turns."""
-    fleet, last = Fleet(devices, nights, tests), nights - 1
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        registry = _registry(fleet, folder)
-        fleet.fill(folder / "history", range(nights), last)
-        fleet.judge(folder / "history", last, folder / "verdicts.json")
-        costs = [_rendered(folder, folder / "site", registry) for _ in range(turns)]
+        folder = _made(Path(name), devices, NIGHTS, TESTS)
+        costs = [_rendered(folder) for _ in range(turns)]
         seconds = [cost["seconds"] for cost in costs]
         files = [path for path in (folder / "site").rglob("*") if path.is_file()]
         return {
             "devices": devices,
-            "nights": nights,
-            "tests": tests,
+            "nights": NIGHTS,
+            "tests": TESTS,
             "seconds": round(median(seconds), 2),
             "noise": round((max(seconds) - min(seconds)) / median(seconds), 2) if turns > 1 else None,
             "peak_mib": max(cost["peak_mib"] for cost in costs),
@@ -148,28 +136,27 @@ def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns
         }
 
 
-def front(devices: int = FRONT_DEVICES, turns: int = 15) -> Opened | str:
+def front() -> Opened | str:
     """Open the front page of many devices; what it shows grows with neither tests nor earlier nights."""
-    fleet, last = Fleet(devices, FRONT_NIGHTS, FRONT_TESTS), FRONT_NIGHTS - 1
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        registry = _registry(fleet, folder)
-        fleet.fill(folder / "history", range(FRONT_NIGHTS), last)
-        fleet.judge(folder / "history", last, folder / "verdicts.json")
-        _rendered(folder, folder / "site", registry)
-        return opened(folder / "site" / "index.html", turns)
+        folder = _made(Path(name), LARGE_DEVICES, FRONT_NIGHTS, FRONT_TESTS)
+        _rendered(folder)
+        return opened(folder / "site" / "index.html")
 
 
-def _registry(fleet: Fleet, folder: Path) -> Path:
-    path = folder / "registry.json"
-    path.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
-    return path
+def _made(folder: Path, devices: int, nights: int, tests: int) -> Path:
+    """A folder with what rendering reads: the registered devices, their history, and the verdicts of the last night."""
+    fleet, last = Fleet(devices, nights, tests), nights - 1
+    (folder / "registry.json").write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
+    for number in range(nights):
+        fleet.append(number, folder / "history", last)
+    fleet.judge(folder / "history", last, folder / "verdicts.json")
+    return folder
 
 
-def _rendered(place: Path, site: Path, registry: Path) -> Cost:
-    command = [sys.executable, __file__, "--render", str(place / "history"), str(place / "verdicts.json")]
+def _rendered(folder: Path) -> Cost:
     done = subprocess.run(
-        [*command, str(site), str(registry)],
+        [sys.executable, __file__, str(folder)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,
@@ -179,12 +166,13 @@ def _rendered(place: Path, site: Path, registry: Path) -> Cost:
     return cost
 
 
-def _render(history: Path, verdicts: Path, site: Path, registry: Path) -> Cost:
-    devices = tuple(RegisteredDevice.model_validate(item) for item in json.loads(registry.read_text()))
-    found = read(Verdicts, verdicts)
+def _render(folder: Path) -> Cost:
+    registry = json.loads((folder / "registry.json").read_text())
+    devices = tuple(RegisteredDevice.model_validate(item) for item in registry)
+    verdicts = read(Verdicts, folder / "verdicts.json")
     gc.set_threshold(GC_THRESHOLD)  # as in the command
     begun = time.process_time()
-    render(devices, History(history), found, site)
+    render(devices, History(folder / "history"), verdicts, folder / "site")
     return Cost(
         seconds=round(time.process_time() - begun, 2),
         peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
@@ -201,29 +189,5 @@ def _bytes(site: Path, files: Iterable[Path]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def main() -> None:
-    """Measure, and print and keep the numbers; or be one of the renderings."""
-    parser = argparse.ArgumentParser(description="Measure what rendering the dashboard costs.")
-    parser.add_argument("--devices", type=int, default=DEVICES)
-    parser.add_argument("--nights", type=int, default=NIGHTS)
-    parser.add_argument("--tests", type=int, default=TESTS)
-    parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where the numbers go")
-    parser.add_argument("--front", action="store_true", help="open the front page of 50 devices in Chromium instead")
-    parser.add_argument("--render", nargs=4, type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.render:
-        sys.stdout.write(json.dumps(_render(*arguments.render)))
-        return
-    if arguments.front:
-        measured: dict[str, object] = {"front": front()}
-    else:
-        measured = {"site": rows(arguments.devices, arguments.nights, arguments.tests, arguments.turns)}
-    text = json.dumps(measured, indent=1) + "\n"
-    sys.stdout.write(text)
-    if arguments.json is not None:
-        arguments.json.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(json.dumps(_render(Path(sys.argv[1]))))

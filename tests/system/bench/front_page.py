@@ -12,6 +12,8 @@ from typing import TypedDict
 
 from chromium import chromium
 
+TURNS = 15
+"""One more before them is not counted."""
 ARGUMENTS = ("--no-sandbox", "--disable-gpu")
 # An observer, because the page's own policy forbids what waiting for a condition would evaluate again and again.
 _TIMES = """() => new Promise(resolve => new PerformanceObserver(list => {
@@ -42,17 +44,8 @@ class Opened(TypedDict):
     empty_page: float
 
 
-def opened(page: Path, turns: int = 15) -> Opened | str:
-    """Open a page so many times, each in a fresh window, and an empty page in turn with it.
-
-    Args:
-        page: the file.
-        turns: how often; one more before them is not counted.
-
-    Returns:
-        What was measured, or why nothing was.
-
-    """
+def opened(page: Path) -> Opened | str:
+    """Open a page so many times, each in a fresh window, and an empty page in turn with it; or why it cannot be."""
     executable = chromium()
     if executable is None:
         return "not measured: Chromium is not installed"
@@ -75,14 +68,14 @@ def opened(page: Path, turns: int = 15) -> Opened | str:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
         try:
-            seen = [(look(browser, page), look(browser, empty)) for _ in range(turns + 1)][1:]
+            seen = [(look(browser, page), look(browser, empty)) for _ in range(TURNS + 1)][1:]
         finally:
             browser.close()
     empty.unlink()
     times = [times for (times, _), _ in seen]
     content = page.read_bytes()
     return Opened(
-        turns=turns,
+        turns=TURNS,
         load=round(os.getloadavg()[0], 1),
         elements=seen[0][0][1],
         bytes=len(content),

@@ -202,16 +202,15 @@ class Feed:
         return self.night(number).now
 
 
-def rows(nights: int = NIGHTS, tests: int = TESTS) -> tuple[dict[str, Row], Size]:
+def rows() -> tuple[dict[str, Row], Size]:
     """Measure all of it."""
     gc.set_threshold(GC_THRESHOLD)
-    feed = Feed(nights, tests)
+    feed, last = Feed(NIGHTS, TESTS), NIGHTS - 1
     with tempfile.TemporaryDirectory() as folder:
         year, week, git = Path(folder) / "year", Path(folder) / "week", Path(folder) / "git"
-        outcomes = _fill(feed, year, range(nights - 1), git)
+        outcomes = _fill(feed, year, range(last), git)
         size = _size(git, outcomes)
-        _fill(feed, week, range(nights - 8, nights - 1), None)
-        last = nights - 1
+        _fill(feed, week, range(last - 7, last), None)
         night = feed.night(last)
         arriving = night.plan, [feed.whole_run(run, last) for run in night.arrivals]
         measured = {
@@ -233,17 +232,10 @@ def _fill(feed: Feed, folder: Path, numbers: range, git: Path | None) -> int:
 
 
 def _commit(git: Path, folder: Path, number: int) -> None:
-    run = [
-        "git",
-        f"--git-dir={git}",
-        f"--work-tree={folder}",
-        "-c",
-        "user.name=bench",
-        "-c",
-        "user.email=bench@localhost",
-    ]
-    subprocess.run([*run, "-c", "gc.auto=0", "add", "--all", "."], check=True)
-    subprocess.run([*run, "-c", "gc.auto=0", "commit", "--quiet", "--message", f"night {number}"], check=True)
+    settings = ("user.name=bench", "user.email=bench@localhost", "gc.auto=0")
+    run = ["git", f"--git-dir={git}", f"--work-tree={folder}", *(part for one in settings for part in ("-c", one))]
+    subprocess.run([*run, "add", "--all", "."], check=True)
+    subprocess.run([*run, "commit", "--quiet", "--message", f"night {number}"], check=True)
 
 
 def _size(git: Path, outcomes: int) -> Size:
@@ -296,7 +288,3 @@ def lines(measured: dict[str, Row], size: Size) -> list[str]:
     text = f"{size['outcomes'] / 1e6:.1f} M outcomes: {size['git_mib']:.2f} MiB in git"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return [*found, f"history, a year{'':<23}{text}, {size['fetched_mib']:.2f} MiB fetched; {peak:.0f} MiB of memory"]
-
-
-if __name__ == "__main__":
-    sys.stdout.write("\n".join(lines(*rows())) + "\n")

@@ -37,16 +37,16 @@ def _reading(rows: Mapping[str, Any]) -> Iterable[str]:
     yield "| reader | seconds | ratio | noise | peak MiB |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     for name, row in rows.items():
-        noise = "not known" if row["noise"] is None else f"{row['noise']:.0%}"
-        yield f"| {name} | {row['processor_s']:.2f} | {row['ratio']:.2f} | {noise} | {row['peak_mib']} |"
+        cells = f"{row['processor_s']:.2f} | {row['ratio']:.2f} | {row['noise']:.0%} | {row['peak_mib']}"
+        yield f"| {name} | {cells} |"
 
 
 def _pages(rows: Mapping[str, Any]) -> Iterable[str]:
     yield "| tool | seconds | peak MiB |"
     yield "| --- | ---: | ---: |"
     for name, row in rows.items():
-        cells = row if isinstance(row, str) else f"{row['processor_s']:.2f} | {row['peak_mib']}"
-        yield f"| {name} | {cells} |" if not isinstance(row, str) else f"| {name} | {cells} | |"
+        cells = f"{row} |" if isinstance(row, str) else f"{row['processor_s']:.2f} | {row['peak_mib']}"
+        yield f"| {name} | {cells} |"
 
 
 def _history(rows: Mapping[str, Any]) -> Iterable[str]:

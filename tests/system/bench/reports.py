@@ -6,14 +6,13 @@ import json
 import random
 from pathlib import Path
 
-FILES = 20
 _LINES = "\n".join(
     f"    File tests/device/x.py, line {n}: assert tensor[{n}] == expected &lt;{n}&gt;" for n in range(40)
 )
 _HEAD = '<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" tests="{}">'
 
 
-def write_reports(folder: Path, cases: int, files: int = FILES) -> list[Path]:
+def write_reports(folder: Path, cases: int, files: int) -> list[Path]:
     """Write reports that hold so many test cases together; the same numbers, the same bytes."""
     paths = []
     for number in range(files):

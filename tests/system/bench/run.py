@@ -39,10 +39,9 @@ def _history() -> dict[str, object]:
 
 def _latency_lines(rows: dict[str, dict[str, float]]) -> Iterable[str]:
     for name, row in rows.items():
-        if "cpu_us" in row:
-            ratio = row["device_us"] / row["cpu_us"]
-            cells = f"{row['device_us']:>8.2f} us{row['cpu_us']:>8.2f} us{ratio:>8.2f}{row['noise']:>8.0%}"
-            yield f"{name:<36}{cells}   device, cpu, ratio, noise"
+        ratio = row["device_us"] / row["cpu_us"]
+        cells = f"{row['device_us']:>8.2f} us{row['cpu_us']:>8.2f} us{ratio:>8.2f}{row['noise']:>8.0%}"
+        yield f"{name:<36}{cells}   device, cpu, ratio, noise"
 
 
 def _build_lines(rows: dict[str, dict[str, float]]) -> Iterable[str]:
@@ -60,7 +59,7 @@ def _suite_lines(rows: dict[str, dict[str, float]]) -> Iterable[str]:
 MEASUREMENTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Iterable[str]]]] = {
     "latency": (_latency, _latency_lines),
     "build": (lambda: builds(PYTHON, ROOT / "devices" / "openreg"), _build_lines),
-    "suites": (lambda: suites.rows(PYTHON, "openreg"), _suite_lines),
+    "suites": (lambda: suites.rows(PYTHON), _suite_lines),
     "ingest": (ingest.rows, ingest.lines),
     "pages": (ingest.pages, lambda found: json.dumps(found, indent=1).splitlines()),
     "history": (_history, lambda found: history.lines(found["seconds"], found["size"])),

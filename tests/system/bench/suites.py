@@ -23,6 +23,7 @@ from ootci.stages.test.supervisor import Supervisor, supervise
 
 SUITES = Path(__file__).parents[2] / "device"
 TURNS = 3
+DEVICE = "openreg"
 MEASURED = {"smoke": "smoke", "operators, float32 forward": "ops/test_forward.py"}
 """By name, a suite or one file of it."""
 
@@ -46,24 +47,24 @@ def _processor() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def _plain(python: Path, place: str, device: str, variables: Mapping[str, str]) -> None:
-    command = [str(python), "-m", "pytest", "-q", place, "--device", device]
+def _plain(python: Path, place: str, variables: Mapping[str, str]) -> None:
+    command = [str(python), "-m", "pytest", "-q", place, "--device", DEVICE]
     done = subprocess.run(command, cwd=SUITES, env=dict(variables), capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
-def _tests(python: Path, place: str, device: str, variables: Mapping[str, str]) -> list[str]:
-    command = [str(python), "-m", "pytest", "-q", "--collect-only", place, "--device", device]
+def _tests(python: Path, place: str, variables: Mapping[str, str]) -> list[str]:
+    command = [str(python), "-m", "pytest", "-q", "--collect-only", place, "--device", DEVICE]
     done = subprocess.run(command, cwd=SUITES, env=dict(variables), capture_output=True, text=True, check=True)
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
-def _supervised(python: Path, tests: list[str], device: str, variables: Mapping[str, str]) -> None:
+def _supervised(python: Path, tests: list[str], variables: Mapping[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = SuiteRun(
             suite=tests[0].partition("/")[0],
-            device=device,
+            device=DEVICE,
             python=str(python),
             suites=SUITES,
             variables=variables,
@@ -82,24 +83,17 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def rows(python: Path, device: str, turns: int = TURNS) -> dict[str, dict[str, float]]:
-    """Medians over some turns: by name, seconds under plain pytest and supervised, and their ratio.
-
-    Args:
-        python: the device's interpreter.
-        device: name of the device; ``cpu`` works wherever torch does.
-        turns: how often each is run.
-
-    """
+def rows(python: Path) -> dict[str, dict[str, float]]:
+    """Medians over some turns: by name, seconds under plain pytest and supervised, and their ratio."""
     variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     found = {}
     for name, place in MEASURED.items():
-        tests = _tests(python, place, device, variables)
+        tests = _tests(python, place, variables)
         seen: dict[str, list[Cost]] = {"plain": [], "supervised": []}
-        for _ in range(turns):
-            seen["plain"].append(_cost(lambda place=place: _plain(python, place, device, variables)))  # type: ignore[misc]
+        for _ in range(TURNS):
+            seen["plain"].append(_cost(lambda place=place: _plain(python, place, variables)))  # type: ignore[misc]
             seen["supervised"].append(
-                _cost(lambda tests=tests: _supervised(python, tests, device, variables))  # type: ignore[misc]
+                _cost(lambda tests=tests: _supervised(python, tests, variables))  # type: ignore[misc]
             )
         plain, ours = ([cost.processor for cost in seen[kind]] for kind in ("plain", "supervised"))
         found[name] = {

@@ -20,22 +20,6 @@ def test_the_page_is_made_of_its_numbers() -> None:
     assert MEASURED.keys() <= {"machine", *bench.SECTIONS}
 
 
-def test_what_supervision_costs_has_a_section_once_it_is_measured() -> None:
-    bench = program(BENCH / "performance_page.py")
-    row = {
-        "tests": 1200,
-        "plain_s": 40.0,
-        "supervised_s": 41.0,
-        "plain_processor_s": 38.0,
-        "supervised_processor_s": 38.76,
-        "ratio": 1.02,
-        "noise": 0.01,
-    }
-    page = bench.page({"machine": MEASURED["machine"], "suites": {"operators": row}})
-    assert "## Supervision of the suites" in page
-    assert page.endswith("| operators | 1,200 | 38.00 | 38.76 | 1.02 | 1% |\n")
-
-
 def test_every_reader_was_measured() -> None:
     readers = list(program(BENCH / "readers.py").READERS)
     assert list(MEASURED["ingest"]) == readers

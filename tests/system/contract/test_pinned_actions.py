@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import tomllib
 from contract.workflow_file import File, read_files
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    tomllib = pytest.importorskip("tomli")
 
 ROOT = Path(__file__).parents[3]
 LOOKED_UP = tomllib.loads(Path(__file__).with_name("pinned_actions.toml").read_text(encoding="utf-8"))["action"]

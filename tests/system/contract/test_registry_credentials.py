@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from contract.workflow_file import read_files
-from contract.workflow_linters import are_there, evaluate
-from e2e.conftest import missing
+from contract.workflow_linters import evaluate
 from unit.samples import register
 
 from commands import OFFLINE, Tool  # isort: skip
@@ -47,13 +45,6 @@ WANTED: dict[tuple[str, str], dict[str, str | None]] = {
 """What pulls the image of each job; nothing for all others."""
 
 
-@pytest.fixture(scope="module")
-def evaluated() -> None:
-    if not are_there():
-        missing("npm or the linters from there", "install npm, and call `make test`")
-
-
-@pytest.mark.usefixtures("evaluated")
 def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool, tmp_path: Path) -> None:
     for name, extra in DEVICES.items():
         register(tmp_path, name, extra)
@@ -65,7 +56,7 @@ def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool
 
     handed = FILES["workflows/device-run.yml"].jobs["device"]["secrets"]
     inputs = [{"job": json.dumps(entry)} for entry in entries]
-    given = _evaluate(
+    given = evaluate(
         [(handed[key], {"secrets": SECRETS, "vars": VARIABLES, "inputs": one}) for one in inputs for key in handed]
     )
     pairs = [dict(zip(handed, given[at : at + 2], strict=True)) for at in range(0, len(given), 2)]
@@ -76,10 +67,10 @@ def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool
         for name in ("build", "build-private", "device", "device-private")
         for entry, pair in zip(entries, pairs, strict=True)
     ]
-    runs = _evaluate([(jobs[name]["if"].replace("!cancelled()", "true"), contexts) for name, *_, contexts in asked])
+    runs = evaluate([(jobs[name]["if"].replace("!cancelled()", "true"), contexts) for name, *_, contexts in asked])
     running = [one for one, does in zip(asked, runs, strict=True) if does]
     keys = ("username", "password")
-    pulled = _evaluate(
+    pulled = evaluate(
         [
             (jobs[name]["container"].get("credentials", {}).get(key, "${{ null }}"), contexts)
             for name, *_, contexts in running
@@ -94,7 +85,3 @@ def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool
     assert {device for job, device in found if job == "device"} == DEVICES.keys()
     assert found == {key: WANTED.get(key, dict.fromkeys(keys)) for key in found}
     assert WANTED.keys() <= found.keys()
-
-
-def _evaluate(asked: list[tuple[str, dict[str, object]]]) -> list[object]:
-    return evaluate([(text.strip().removeprefix("${{").removesuffix("}}"), contexts) for text, contexts in asked])

@@ -9,17 +9,10 @@ from typing import Any
 
 import pytest
 from contract.workflow_file import read_files
-from contract.workflow_linters import are_there, evaluate
-from e2e.conftest import missing
+from contract.workflow_linters import evaluate
 
 DEVICE = read_files(Path(__file__).parents[3] / ".github")["workflows/device.yml"].jobs
 BUILDING = ("build", "build-private", "device", "device-private")
-
-
-@pytest.fixture(autouse=True)
-def evaluated() -> None:
-    if not are_there():
-        missing("npm or the linters from there", "install npm, and call `make test`")
 
 
 def _filled(text: str, contexts: dict[str, Any]) -> str:
@@ -34,8 +27,8 @@ def _filled(text: str, contexts: dict[str, Any]) -> str:
 def test_the_callers_checkout_has_its_submodules_files_of_lfs_and_tags_where_it_is_built(job: str) -> None:
     (step,) = (step for step in DEVICE[job]["steps"] if step.get("with", {}).get("path") == "caller")
     inputs = {"submodules": "recursive", "lfs": True, "fetch-depth": 0}
-    asked = {name: step["with"][name].removeprefix("${{").removesuffix("}}") for name in inputs}
-    assert evaluate([(text, {"inputs": inputs}) for text in asked.values()]) == list(inputs.values())
+    asked = [(step["with"][name], {"inputs": inputs}) for name in inputs]
+    assert evaluate(asked) == list(inputs.values())
 
 
 def test_shares_of_one_variant_are_not_collected_with_those_of_another() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 from misbehaving import write_suites
+from repositories import bare_repository, commit, copy_checkout, git
 
 ROOT = Path(__file__).parents[3]
 STUBS = Path(__file__).parent / "act_stubs"
@@ -64,14 +65,7 @@ class Repository:
 
         """
         repository = cls.empty(folder, "example/repository")
-        checkout = repository.checkout
-        left_out = () if whole else (":!tests/system",)
-        listed = _git(ROOT, "ls-files", "-co", "--exclude-standard", "-z", "--", ".", *left_out).split("\0")
-        for name in filter(None, listed):
-            source, target = ROOT / name, checkout / name
-            if source.is_file():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source, target)
+        copy_checkout(ROOT, repository.checkout, *(() if whole else (":!tests/system",)))
         return repository
 
     @classmethod
@@ -79,10 +73,10 @@ class Repository:
         """An empty repository of that name, ``owner/repository``, below a folder."""
         checkout, remote = folder / "checkout", folder / "remote.git"
         checkout.mkdir(parents=True)
-        _git(folder, "init", "--quiet", "--bare", "--initial-branch=main", str(remote))
-        _git(remote, "config", "uploadpack.allowReachableSHA1InWant", "true")
-        _git(checkout, "init", "--quiet", "--initial-branch=main")
-        _git(checkout, "remote", "add", "origin", f"https://github.com/{name}.git")
+        bare_repository(remote)
+        git(remote, "config", "uploadpack.allowReachableSHA1InWant", "true")
+        git(checkout, "init", "--quiet", "--initial-branch=main")
+        git(checkout, "remote", "add", "origin", f"https://github.com/{name}.git")
         return cls(checkout, remote)
 
     def replace_command(self, name: str, lines: str) -> None:
@@ -108,28 +102,26 @@ class Repository:
         for path in (self.checkout / ".github" / "workflows").glob("*.yml"):
             text = path.read_text(encoding="utf-8")
             path.write_text(_FAILS_ON_PURPOSE.sub(r"\1\2\n\1  continue-on-error: true\n", text), encoding="utf-8")
-        _git(self.checkout, "add", "--all", "--force")
-        author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
-        _git(self.checkout, *author, "commit", "--quiet", "--message=as tested")
-        _git(self.checkout, "push", "--quiet", str(self.remote), "main")
+        commit(self.checkout, "as tested")
+        git(self.checkout, "push", "--quiet", str(self.remote), "main")
 
     def release(self) -> None:
         """Tag the newest commit, and break the tool on ``main``; the checkout stays at the tag."""
         package = self.checkout / "scripts" / "ootci" / "__init__.py"
-        _git(self.checkout, "tag", TAG)
+        git(self.checkout, "tag", TAG)
         package.write_text('raise SystemExit("this is no release")\n', encoding="utf-8")
         self.commit()
-        _git(self.checkout, "reset", "--quiet", "--hard", TAG)
+        git(self.checkout, "reset", "--quiet", "--hard", TAG)
 
     def reset(self, commit: str) -> None:
         """Make a commit of the past the newest one, in both."""
-        _git(self.checkout, "reset", "--quiet", "--hard", commit)
-        _git(self.checkout, "push", "--quiet", "--force", str(self.remote), "main")
+        git(self.checkout, "reset", "--quiet", "--hard", commit)
+        git(self.checkout, "push", "--quiet", "--force", str(self.remote), "main")
 
     @property
     def sha(self) -> str:
         """The commit that the checkout stands at."""
-        return _git(self.checkout, "rev-parse", "HEAD").strip()
+        return git(self.checkout, "rev-parse", "HEAD")
 
     def duplicate(self, folder: Path) -> Repository:
         """Another copy of both, to go on from here without touching the first."""
@@ -139,13 +131,13 @@ class Repository:
 
     def files_on(self, branch: str) -> frozenset[str]:
         """Paths of the files on a branch of the remote; empty when there is no such branch."""
-        if branch not in _git(self.remote, "branch", "--format=%(refname:short)").split():
+        if branch not in git(self.remote, "branch", "--format=%(refname:short)").split():
             return frozenset()
-        return frozenset(_git(self.remote, "ls-tree", "-r", "--name-only", branch).splitlines())
+        return frozenset(git(self.remote, "ls-tree", "-r", "--name-only", branch).splitlines())
 
     def check_out(self, branch: str, folder: Path) -> Path:
         """The files of a branch of the remote, in a folder that is not there yet."""
-        _git(self.remote, "clone", "--quiet", "--branch", branch, str(self.remote), str(folder))
+        git(self.remote, "clone", "--quiet", "--branch", branch, str(self.remote), str(folder))
         return folder
 
 
@@ -323,9 +315,3 @@ def _environment(folder: Path, repository: Repository) -> dict[str, str]:
         # Of an option that begins with "no", pip takes the value of what it denies: "1" would compile.
         "PIP_NO_COMPILE": "0",
     }
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    clean = {key: value for key, value in os.environ.items() if not re.match("GIT_(?!EXEC_PATH)", key)}
-    done = subprocess.run(["git", *arguments], cwd=folder, env=clean, capture_output=True, text=True, check=True)
-    return done.stdout

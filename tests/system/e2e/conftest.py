@@ -7,7 +7,7 @@ import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from browsing import Sites, serving
@@ -49,7 +49,7 @@ def packages(root: Path, shared: Path, tool_python: Path) -> Mapping[str, str]:
     }
 
 
-def missing(what: str, how: str) -> None:
+def missing(what: str, how: str) -> NoReturn:
     """Skip where a person may do without, fail where nobody would notice."""
     message = f"{what} is not there; {how}"
     if os.environ.get("CI") == "true":
@@ -60,9 +60,7 @@ def missing(what: str, how: str) -> None:
 @pytest.fixture(scope="module")
 def executable() -> str:
     found = chromium()
-    if found is None:
-        missing("Chromium", HOW)
-    return str(found)
+    return found or missing("Chromium", HOW)
 
 
 @pytest.fixture(scope="module")

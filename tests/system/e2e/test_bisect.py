@@ -31,12 +31,12 @@ COMMAND = ("bisect", "bent", TEST, "--repeat", "2", "--suites", "suites")
 
 
 def _repository(folder: Path) -> str:
-    """Make the device's plugin a repository; gives the commit that works."""
-    device, plugin = folder / "devices" / "bent.yaml", folder / "repository"
-    (folder / "devices" / "bent").rename(plugin)
-    text = device.read_text(encoding="utf-8").replace("  path: bent\n", f"  git: {{url: {plugin}, ref: main}}\n")
+    """A device whose plugin is a repository; gives the commit that works."""
+    plugin = folder / "repository"
+    device = write_device(folder / "devices", "bent", "passes", source=f"git: {{url: {plugin}, ref: main}}")
+    device.with_suffix("").rename(plugin)
     breaks = f"environment:\n  FAKE_BREAKS_FROM: {NIGHTLIES[4]}\n  FAKE_IMPORT_BREAKS_ON: {NIGHTLIES[1]}\n"
-    device.write_text(text.replace("environment:\n", breaks), encoding="utf-8")
+    device.write_text(device.read_text(encoding="utf-8").replace("environment:\n", breaks), encoding="utf-8")
     works = repository(plugin, "works")
     (plugin / "torch_plugin.py").write_text("raise RuntimeError('the plugin of today')\n", encoding="utf-8")
     commit(plugin, "does not work")
@@ -84,7 +84,6 @@ def _still_running(folder: Path) -> list[str]:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str], str]]:
     """The device, its history, and the served index; the variables that point to it; the plugin's commit that works."""
     folder = tmp_path_factory.mktemp("bisect")
-    write_device(folder / "devices", "bent", "passes")
     commit = _repository(folder)
     _remember(folder, commit)
     write_suites(folder / "suites")

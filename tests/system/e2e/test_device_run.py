@@ -24,8 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _run_file(folder: Path, work: str = ".ootci") -> dict[str, Any]:
-    found = json.loads((folder / work / "runs" / "dev" / "run.json").read_text(encoding="utf-8"))
+def _run_file(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / ".ootci" / "runs" / "dev" / "run.json").read_text(encoding="utf-8"))
     assert isinstance(found, dict)
     return found
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from commands import Ran, Tool
 from drawn import deep, deep_but
-from misbehaving import BEHAVIOURS, stub_torch_wheel, write_device, write_suites
+from misbehaving import stub_torch_wheel, write_device, write_suites
 
 pytestmark = pytest.mark.long
 
@@ -70,7 +70,7 @@ def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
 @pytest.fixture(scope="module")
 def whole_night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
     """The nightly of all of them."""
-    return _run(tmp_path_factory.mktemp("misbehaving"), ootci, BEHAVIOURS)
+    return _run(tmp_path_factory.mktemp("misbehaving"), ootci, tuple(EXPECTED))
 
 
 def _night(request: pytest.FixtureRequest, behaviour: str) -> Night:
@@ -93,7 +93,7 @@ def test_one_device_is_drawn_for_each_verdict() -> None:
     assert {EXPECTED[behaviour][0] for behaviour in DRAWN} == {verdict for verdict, *_ in EXPECTED.values()}
 
 
-@pytest.mark.parametrize("behaviour", deep_but(DRAWN, BEHAVIOURS))
+@pytest.mark.parametrize("behaviour", deep_but(DRAWN, EXPECTED))
 def test_each_device_gets_its_verdict_and_the_reason(request: pytest.FixtureRequest, behaviour: str) -> None:
     verdict, broke_at, reason = EXPECTED[behaviour]
     found = _night(request, behaviour).verdicts[_name(behaviour)]
@@ -101,11 +101,18 @@ def test_each_device_gets_its_verdict_and_the_reason(request: pytest.FixtureRequ
     assert reason in str(found["reason"])
 
 
-def test_the_nightly_itself_ends_and_says_that_devices_failed(night: Night) -> None:
+@pytest.mark.parametrize(("fixture", "behaviours"), [("night", DRAWN), deep("whole_night", tuple(EXPECTED))])
+def test_the_nightly_ends_and_has_a_row_for_each_device(
+    request: pytest.FixtureRequest, fixture: str, behaviours: Sequence[str]
+) -> None:
+    night: Night = request.getfixturevalue(fixture)
     assert night.ran.code == 1, night.ran.err
     assert "Traceback" not in night.ran.err
-    for behaviour in DRAWN:
-        assert any(line.startswith(f"{_name(behaviour)} ") for line in night.ran.out.splitlines())
+    rows = [line.split()[0] for line in night.ran.out.splitlines() if line.strip()]
+    page = (night.folder / "site" / "index.html").read_text(encoding="utf-8")
+    for behaviour in behaviours:
+        assert _name(behaviour) in rows
+        assert f"d/{_name(behaviour)}/index.html" in page
 
 
 @pytest.mark.parametrize(
@@ -158,23 +165,6 @@ def test_the_stack_of_the_culprit_is_kept(request: pytest.FixtureRequest, behavi
     text = str(_night(request, behaviour).outcomes(behaviour)["smoke/test_scripted.py::test_second"]["text"])
     assert "test_second" in text
     assert "in act" in text
-
-
-def test_every_device_has_a_row_on_the_page(night: Night) -> None:
-    page = (night.folder / "site" / "index.html").read_text(encoding="utf-8")
-    for behaviour in DRAWN:
-        assert f"d/{_name(behaviour)}/index.html" in page
-
-
-@pytest.mark.deep
-def test_a_nightly_of_all_devices_ends_and_has_a_row_for_each(whole_night: Night) -> None:
-    assert whole_night.ran.code == 1, whole_night.ran.err
-    assert "Traceback" not in whole_night.ran.err
-    rows = [line.split()[0] for line in whole_night.ran.out.splitlines() if line.strip()]
-    page = (whole_night.folder / "site" / "index.html").read_text(encoding="utf-8")
-    for behaviour in BEHAVIOURS:
-        assert _name(behaviour) in rows
-        assert f"d/{_name(behaviour)}/index.html" in page
 
 
 def test_whether_a_plugin_changed_can_be_told_of_one_that_cannot_be_built(night: Night) -> None:

@@ -15,7 +15,7 @@ import pytest
 from drawn import deep_but
 from e2e.test_misbehaving_devices import DRAWN as BUILT_DRAWN
 from e2e.test_misbehaving_devices import EXPECTED as BUILT
-from misbehaving import IN_PLACE, install, write_device, write_suites
+from misbehaving import install, write_device, write_suites
 from processes import runs
 
 from ootci.adapters.process import MAX_LOG_BYTES
@@ -96,7 +96,7 @@ def test_one_is_drawn_for_each_verdict_here_or_of_built_devices() -> None:
     assert {verdict for verdict, *_ in EXPECTED.values()} <= drawn
 
 
-@pytest.mark.parametrize("behaviour", deep_but(DRAWN, IN_PLACE))
+@pytest.mark.parametrize("behaviour", deep_but(DRAWN, EXPECTED))
 def test_it_ends_in_its_true_row(ootci: Tool, place: Place, tmp_path: Path, behaviour: str) -> None:
     write_device(tmp_path, "dev", behaviour)
     ran = place.run(ootci, tmp_path)

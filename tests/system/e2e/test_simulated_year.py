@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,5 @@ def _judged(world: World, folder: Path) -> Score:
 
 
 @pytest.mark.parametrize("nights", [60, deep(365)])
-def test_every_planted_event_is_judged_and_dated_rightly(
-    nights: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world = World(1, nights=nights, tests=TESTS)
-    score = _judged(world, tmp_path)
-    with capsys.disabled():
-        sys.stdout.write("\n".join(["", score.table(), "", *score.mistakes, ""]))
-    assert score.missed(world) == [], "of these planted events a page was wrong"
-    assert score.mistakes == []
-    assert (score.false_alarms, score.missed_alarms, score.false_changes, score.false_blame) == (0, 0, 0, 0)
+def test_every_planted_event_is_judged_and_dated_rightly(nights: int, tmp_path: Path) -> None:
+    assert _judged(World(1, nights=nights, tests=TESTS), tmp_path).mistakes == []

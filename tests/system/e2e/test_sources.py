@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import partial
@@ -18,7 +17,7 @@ from commands import Ran, Tool
 from drawn import deep_but
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from loopback import Quiet, Server, running
-from misbehaving import write_device, write_suites
+from misbehaving import plugin_wheel, write_device, write_suites
 from repositories import commit, git, repository
 
 pytestmark = pytest.mark.long
@@ -34,14 +33,10 @@ def index(tmp_path: Path) -> Iterator[dict[str, str]]:
         yield variables
 
 
-def _device(folder: Path, name: str, source: str, torch: str = "") -> Path:
-    """A device that passes, whose plugin comes from elsewhere than devices/; gives the plugin's folder."""
-    file = write_device(folder / "devices", name, "passes", extra=torch)
-    file.write_text(file.read_text(encoding="utf-8").replace(f"  path: {name}\n", source), encoding="utf-8")
-    plugin = folder / "plugins" / name
-    plugin.parent.mkdir(exist_ok=True)
-    (folder / "devices" / name).rename(plugin)
-    return plugin
+def _packed(folder: Path, name: str, extra: str = "") -> dict[str, str]:
+    """A device that passes, whose plugin is a package; gives the variables with which pip finds it."""
+    write_device(folder / "devices", name, "passes", source=f"package: torch-{name}==1.0", extra=extra)
+    return {"PIP_FIND_LINKS": str(plugin_wheel(folder / "wheels", name).parent)}
 
 
 def _nightly(folder: Path, ootci: Tool, env: dict[str, str]) -> tuple[Ran, dict[str, Any]]:
@@ -55,10 +50,10 @@ def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
     folder = tmp_path / "repository"
-    source = f"  git: {{url: {folder}, ref: stable, subdirectory: python}}\n"
-    plugin = _device(tmp_path, "cloned", source)
+    source = f"git: {{url: {folder}, ref: stable, subdirectory: python}}"
+    file = write_device(tmp_path / "devices", "cloned", "passes", source=source)
     folder.mkdir()
-    plugin.rename(folder / "python")
+    file.with_suffix("").rename(folder / "python")
     git(folder, "init", "--quiet", "--initial-branch=main")
     git(folder, "commit", "--quiet", "--allow-empty", "-m", "empty")
     git(folder, "checkout", "--quiet", "-b", "stable")
@@ -97,12 +92,7 @@ def test_a_plugin_whose_package_lies_beside_its_build_script_is_built_every_nigh
 
 @pytest.mark.deep
 def test_a_plugin_that_is_a_package_is_installed_ready_made(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:
-    plugin = _device(tmp_path, "packed", "  package: torch-packed==1.0\n")
-    wheels = tmp_path / "wheels"
-    command = [sys.executable, "-c", f"import backend; backend.build_wheel({str(wheels)!r})"]
-    wheels.mkdir()
-    subprocess.run(command, cwd=plugin, check=True)
-    ran, devices = _nightly(tmp_path, ootci, {**index, "PIP_FIND_LINKS": str(wheels)})
+    ran, devices = _nightly(tmp_path, ootci, {**index, **_packed(tmp_path, "packed")})
     assert ran.code == 0, ran.out + ran.err
     assert devices["packed"]["verdict"] == "OK"
 
@@ -121,7 +111,8 @@ def test_what_the_device_file_names_wrongly_is_the_vendor_s_and_what_cannot_be_r
     url, ref, verdict, reason = SOURCES[case]
     (tmp_path / "repository").mkdir()
     repository(tmp_path / "repository")
-    _device(tmp_path, "gone", f"  git: {{url: {url.format(folder=tmp_path)}, ref: {ref}}}\n")
+    source = f"git: {{url: {url.format(folder=tmp_path)}, ref: {ref}}}"
+    write_device(tmp_path / "devices", "gone", "passes", source=source)
     ran, devices = _nightly(tmp_path, ootci, index)
     assert (ran.code, devices["gone"]["verdict"]) == ({"INFRA": 3}.get(verdict, 1), verdict)
     assert devices["gone"]["reason"].startswith("fetch: the plugin's sources cannot be fetched: ")
@@ -133,8 +124,9 @@ def test_a_private_repository_is_fetched_with_the_password_of_the_user_that_runs
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
     with running(Server(partial(_Private, tmp_path))) as server:
-        plugin = _device(tmp_path, "private", f"  git: {{url: {server.url}/plugin, ref: main}}\n")
-        plugin.rename(tmp_path / "plugin")
+        source = f"git: {{url: {server.url}/plugin, ref: main}}"
+        file = write_device(tmp_path / "devices", "private", "passes", source=source)
+        file.with_suffix("").rename(tmp_path / "plugin")
         repository(tmp_path / "plugin")
         home = tmp_path / "home"
         home.mkdir()
@@ -190,7 +182,7 @@ class _Private(Quiet):
 
 @pytest.mark.deep
 def test_a_torch_that_is_not_what_its_index_says_is_refused(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:
-    _device(tmp_path, "tampered", "  package: torch-tampered==1.0\n")
+    _packed(tmp_path, "tampered")
     page = tmp_path / "index" / "nightly" / "cpu" / "torch" / "index.html"
     text = page.read_text(encoding="utf-8")
     digest = text.split("sha256=")[1][:64]
@@ -203,12 +195,8 @@ def test_a_torch_that_is_not_what_its_index_says_is_refused(tmp_path: Path, ootc
 def test_without_a_nightly_the_release_is_tested_and_said_everywhere(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
-    wheels = tmp_path / "wheels"
-    plugin = _device(tmp_path, "falling", "  package: torch-falling==1.0\n")
-    wheels.mkdir()
-    command = [sys.executable, "-c", f"import backend; backend.build_wheel({str(wheels)!r})"]
-    subprocess.run(command, cwd=plugin, check=True)
-    unreachable = {**index, "OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/nightly", "PIP_FIND_LINKS": str(wheels)}
+    packed = _packed(tmp_path, "falling")
+    unreachable = {**index, "OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/nightly", **packed}
     ran, devices = _nightly(tmp_path, ootci, unreachable)
     assert ran.code == 0, ran.out + ran.err
     reason = devices["falling"]["torch_request"]["fallback_reason"]
@@ -220,7 +208,7 @@ def test_without_a_nightly_the_release_is_tested_and_said_everywhere(
 
 
 def test_a_device_that_allows_no_fallback_is_infra_without_a_nightly(tmp_path: Path, ootci: Tool) -> None:
-    _device(tmp_path, "strict", "  package: torch-strict==1.0\n", "torch:\n  fallback: none\n")
+    _packed(tmp_path, "strict", "torch:\n  fallback: none\n")
     ran, devices = _nightly(tmp_path, ootci, {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/nightly"})
     assert (ran.code, devices["strict"]["verdict"]) == (3, "INFRA")
     assert "no fallback is allowed" in devices["strict"]["reason"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 import pytest
 from commands import OFFLINE, Tool
 from drawn import deep
-from misbehaving import COMMIT, stub_torch_wheel, write_device, write_suites, write_wheel
+from misbehaving import COMMIT, plugin_wheel, stub_torch_wheel, write_device, write_suites, write_wheel
 from torch_server import Fault, TorchServer, serve_torch_index
 
 pytestmark = pytest.mark.long
@@ -27,14 +25,8 @@ LAST, BEFORE = (f"2.15.0.dev{LAST_NIGHT - timedelta(days=days):%Y%m%d}+cpu" for 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[TorchServer]:
     """An index with two nights, and in the folder a device whose plugin is a package."""
-    file = write_device(tmp_path / "devices", "fake", "passes")
-    text = file.read_text(encoding="utf-8").replace("  path: fake\n", "  package: torch-fake==1.0\n")
-    file.write_text(text, encoding="utf-8")
-    (tmp_path / "wheels").mkdir()
-    plugin = tmp_path / "plugin"
-    (tmp_path / "devices" / "fake").rename(plugin)
-    command = [sys.executable, "-c", f"import backend; backend.build_wheel({str(tmp_path / 'wheels')!r})"]
-    subprocess.run(command, cwd=plugin, check=True)
+    write_device(tmp_path / "devices", "fake", "passes", source="package: torch-fake==1.0")
+    plugin_wheel(tmp_path / "wheels", "fake")
     with serve_torch_index(tmp_path / "index") as found:
         found.add("nightly", LAST, commit=OTHER)
         found.add("nightly", BEFORE)

@@ -16,40 +16,6 @@ from pathlib import Path
 _SOURCES = Path(__file__).parent
 _ROOT = Path(__file__).parents[3]
 
-BEHAVIOURS = (
-    "passes",
-    "fails",
-    "smoke-fails",
-    "build-fails",
-    "import-raises",
-    "import-crashes",
-    "card-missing",
-    "crash-before-junit",
-    "crash-in-test",
-    "hang",
-    "no-tests",
-    "exits-zero",
-    "flaky",
-    "crash-then-pass",
-    "crash-late",
-)
-
-IN_PLACE = (
-    "library-missing",
-    "import-raises",
-    "import-exits",
-    "import-quits",
-    "import-crashes",
-    "import-throws",
-    "exits-at-once",
-    "aborts-at-exit",
-    "prints-megabytes",
-    "leaves-daemons",
-    "leaves-a-lock",
-    "changes-folder",
-)
-"""Those that need no environment of their own, and are run in one that is there."""
-
 
 def write_wheel(
     folder: Path,
@@ -112,10 +78,11 @@ def stub_torch_wheel(
     return write_wheel(folder, "torch", version, texts, requires=requires, tag=tag)
 
 
-def write_device(devices: Path, name: str, behaviour: str, *, extra: str = "") -> Path:
-    """A device file and the plugin that it names; ``extra`` is YAML that is appended."""
-    if behaviour not in (*BEHAVIOURS, *IN_PLACE):
-        raise ValueError(f"no such behaviour: {behaviour}")
+def write_device(devices: Path, name: str, behaviour: str, *, source: str = "", extra: str = "") -> Path:
+    """A device file and the plugin in a folder beside it, of which ``source`` says where else it comes from.
+
+    ``extra`` is YAML that is appended.
+    """
     devices.mkdir(parents=True, exist_ok=True)
     plugin = devices / name
     shutil.copytree(_SOURCES / "plugin", plugin)
@@ -131,7 +98,7 @@ tier: {"reference" if behaviour == "passes" else "gating"}
 maintainers: ["@tests"]
 plugin:
   distribution: torch-{name}
-  path: {name}
+  {source or f"path: {name}"}
 environment:
   FAKE_BEHAVIOUR: {behaviour}
   FAKE_FOLDER: {devices.resolve()}
@@ -157,10 +124,10 @@ def plugin_wheel(folder: Path, name: str, *, requires: str = "", files: dict[str
     )
 
 
-def install(site: Path, name: str, *, torch: str = "0.1.0+stub") -> Path:
+def install(site: Path, name: str) -> Path:
     """Put the stand-ins for torch and for a plugin into a folder that PYTHONPATH can name, as pip would."""
     wheels = site.parent / "wheels"
-    for wheel in (stub_torch_wheel(wheels, torch), plugin_wheel(wheels, name)):
+    for wheel in (stub_torch_wheel(wheels), plugin_wheel(wheels, name)):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
     return site

@@ -169,18 +169,3 @@ FAILING = frozenset(
     }
 )
 """Kinds with tests that fail every night."""
-JUDGING = frozenset(
-    {
-        Kind.LOST_TESTS,
-        Kind.OWN_WORDS,
-        Kind.SEEN_LATER,
-        Kind.LATE,
-        Kind.DUPLICATE,
-        Kind.FALLBACK,
-        Kind.GAP,
-        Kind.FUTURE,
-        Kind.REFUSED,
-        Kind.FLAKY_TWICE,
-    }
-)
-"""Kinds of which every single event has to be judged and dated rightly."""

@@ -238,16 +238,6 @@ class IssueScore:
             for pair, devices in self.coincidences.items()
         )
 
-    @property
-    def row(self) -> str:
-        """The world in one line: its events, the issues, and what was wrong."""
-        events = sum(item.opened for item in self.wanted.found.values())
-        over = sum(item.closed for item in self.wanted.found.values())
-        return (
-            f"world {self.world.seed}: {events} events, {over} of them over; issues opened {self.opened.total()}, "
-            f"closed {self.closed.total()}; {len(self.coincidences)} coincidences; {len(self.mistakes)} wrong"
-        )
-
 
 def _together(key: Key) -> frozenset[str]:
     """The devices of an issue about what is no event of PyTorch's; none of any other issue."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from ootci.model.cluster import Cause, Cluster
-from ootci.model.verdict import BROKEN, Change, ChangeName, DeviceVerdict, VerdictName, Verdicts
+from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Verdicts
 
-from .event import JUDGING, Blame, Event, Kind
-from .fleet import Tier
+from .event import Blame, Event, Kind
 from .page import Expected, Page, Shared
 from .world import Night, World
 
@@ -32,32 +30,6 @@ STAGES = {
     Kind.EMPTY_REPORT: ("integration",),
 }
 """The stages that break where no test does."""
-WIDTHS = (36, 9, 9, 9, 9, 9)
-
-
-@dataclass
-class Tally:
-    """How often something was to be told, and how often it was told rightly: the verdict, the tests, the blame."""
-
-    told: int = 0
-    verdict: int = 0
-    changes: int = 0
-    blamed: int = 0
-    blame: int = 0
-
-
-@dataclass
-class Told:
-    """How often something was to be told, and how often it was told rightly."""
-
-    all: int = 0
-    right: int = 0
-
-    def add(self, *, right: bool) -> bool:
-        """Count one more."""
-        self.all += 1
-        self.right += right
-        return right
 
 
 @dataclass
@@ -65,48 +37,17 @@ class Score:
     """How right a judge is.
 
     Attributes:
-        kinds: what was to be told, by kind: on the right night, with the right verdict, tests and blame.
-        mended: what was over, in the same terms.
-        pages: pages of one device on one night, by the verdict that they should have.
-        right: those that have it.
-        verdict_since: those that have it and say since when rightly.
-        broken_since: those that have it and say rightly since when the device is broken, or that it is not.
-        rows: what fails for a reason, on every night: how often it had to be dated, and was dated rightly.
-        shared: failures of several devices, on every night: how many there were, and were one cluster, rightly dated.
-        gate: pages, and those on which the gate's answer is right.
-        trials: by number, the planted events that every page has to be right about, with what was wrong.
-        false_alarms: pages that call a device broken that is not.
-        missed_alarms: pages that call a broken device well.
-        false_changes: tests that are called newly failing and that nothing happened to but chance.
-        false_blame: parts of new clusters that are laid to somebody's charge, and to which nobody did anything.
-        mistakes: what was wrong, for people.
+        mistakes: what was wrong, for people; a judge that is right on every page has made none.
 
     """
 
-    kinds: dict[str, Tally] = field(default_factory=dict)
-    mended: Tally = field(default_factory=Tally)
-    pages: Counter[str] = field(default_factory=Counter)
-    right: Counter[str] = field(default_factory=Counter)
-    verdict_since: int = 0
-    broken_since: int = 0
-    rows: Told = field(default_factory=lambda: Told())
-    shared: Told = field(default_factory=lambda: Told())
-    gate: Told = field(default_factory=lambda: Told())
-    trials: dict[int, tuple[Kind, list[str]]] = field(default_factory=dict)
-    false_alarms: int = 0
-    missed_alarms: int = 0
-    false_changes: int = 0
-    false_blame: int = 0
     mistakes: list[str] = field(default_factory=list)
 
     def add(self, world: World, night: Night, page: Page, said: Verdicts) -> None:
         """Hold one night's page against the truth."""
         by_name = {item.device: item for item in said.devices}
-        if not self.gate.add(right=said.gate.answer == page.gate):
-            gating = tuple(place for place, maker in enumerate(world.makers) if maker.tier is not Tier.ADVISORY)
-            text = f"the gate says {said.gate.answer}, not {page.gate}: {said.gate.reason}"
-            self._wrong(world, night, gating, text)
-        self._begin(world, night)
+        if said.gate.answer != page.gate:
+            self._wrong(night, f"the gate says {said.gate.answer}, not {page.gate}: {said.gate.reason}")
         for truth in page.devices:
             name = world.makers[truth.device].name
             clusters = [item for item in said.clusters if any(part.device == name for part in item.devices)]
@@ -117,42 +58,23 @@ class Score:
         for shared in page.shared:
             self._add_shared(world, night, shared, said.clusters)
 
-    def _begin(self, world: World, night: Night) -> None:
-        for event in world.events:
-            if event.kind in JUDGING and event.first <= night.number:
-                self.trials.setdefault(event.number, (event.kind, []))
-
-    def _wrong(self, world: World, night: Night, devices: Sequence[int], text: str) -> None:
-        """Note a mistake, also for each planted event that it may come from."""
-        mistake = f"night {night.number}: {text}"
-        self.mistakes.append(mistake)
-        for event in world.events:
-            mine = not set(devices).isdisjoint(event.devices)
-            if event.kind in JUDGING and mine and event.first <= night.number <= _over(event):
-                self.trials.setdefault(event.number, (event.kind, []))[1].append(mistake)
+    def _wrong(self, night: Night, text: str) -> None:
+        self.mistakes.append(f"night {night.number}: {text}")
 
     def _add_page(self, world: World, night: Night, truth: Expected, said: DeviceVerdict) -> None:
-        self.pages[truth.verdict.value] += 1
-        devices = (truth.device,)
         if said.verdict is truth.verdict:
-            self.right[truth.verdict.value] += 1
             wanted = (world.planned_at(truth.verdict_since), _date(world, truth.broken_since))
             for name, when in zip(("verdict_since", "broken_since"), wanted, strict=True):
-                found = getattr(said, name)
-                setattr(self, name, getattr(self, name) + (found == when))
-                if found != when:
-                    self._wrong(world, night, devices, f"{said.device}: {name} {_day(found)}, not {_day(when)}")
+                if (found := getattr(said, name)) != when:
+                    self._wrong(night, f"{said.device}: {name} {_day(found)}, not {_day(when)}")
         else:
-            what = f"{said.device} is {said.verdict.value}, not {truth.verdict.value}: {said.reason}"
-            self._wrong(world, night, devices, what)
-        self.false_alarms += said.verdict in BROKEN and truth.verdict not in BROKEN
-        well = (VerdictName.OK, VerdictName.KNOWN, VerdictName.UNSTABLE)
-        self.missed_alarms += truth.verdict in BROKEN and said.verdict in well
+            self._wrong(night, f"{said.device} is {said.verdict.value}, not {truth.verdict.value}: {said.reason}")
         meant = {test for changes in truth.changes.values() for test in changes}
         # Those that are told apart as flaky, or as a host that is not reached, are not counted.
         told = said.changes if said.new_failures else ()
         alarms = {item.id for item in told if item.change in ALARMS and not item.known}
-        self.false_changes += len(alarms - meant - truth.failing)
+        for test in sorted(alarms - meant - truth.failing):
+            self._wrong(night, f"{said.device}: {test} is called newly failing, and only chance happened to it")
 
     def _add_rows(self, world: World, night: Night, truth: Expected, said: DeviceVerdict) -> None:
         """Whether each failure's row begins where it does, and whether the tests passed last where they did."""
@@ -162,9 +84,8 @@ class Score:
             streak = said.streaks[place] if place is not None else None
             found = (streak.last_passed, streak.first_failed) if streak is not None else (None, None)
             ids = tuple(mark.plan_id if mark is not None else None for mark in found)
-            if not self.rows.add(right=ids == tuple(_plan(world, number) for number in row)):
-                text = f"{said.device}: {world.test_ids[test]} began between {ids}, not nights {row}"
-                self._wrong(world, night, (truth.device,), text)
+            if ids != tuple(_plan(world, number) for number in row):
+                self._wrong(night, f"{said.device}: {world.test_ids[test]} began between {ids}, not nights {row}")
 
     def _add_shared(self, world: World, night: Night, shared: Shared, clusters: Sequence[Cluster]) -> None:
         """Whether a failure of several devices is one cluster, with the tightest range that they allow."""
@@ -186,38 +107,27 @@ class Score:
                 since, reason = mine[0].since.plan_id, mine[0].reason
                 right = (since, mine[0].commits) == (world.plan_id(shared.first_failed), commits)
                 right &= "only this device" not in reason
-            if mine and not self.shared.add(right=right):
+            if mine and not right:
                 found = [(item.cause.value, len(item.devices), item.since.plan_id, item.commits) for item in mine]
-                self._wrong(world, night, shared.devices, f"{what}: {test}: not one cluster with that range: {found}")
+                self._wrong(night, f"{what}: {test}: not one cluster with that range: {found}")
 
     def _add_news(
         self, world: World, night: Night, truth: Expected, said: DeviceVerdict, clusters: Sequence[Cluster]
     ) -> None:
+        for event in (*truth.news, *truth.mended):
+            if not _changed(said.changes, truth.changes.get(event.number, {})):
+                self._wrong(night, f"{said.device}: {event.kind.value}: wrong tests")
         for event in truth.news:
-            tally = self.kinds.setdefault(event.kind.value, Tally())
-            tally.told += 1
-            tally.verdict += said.verdict is truth.verdict
-            right = _changed(said.changes, truth.changes.get(event.number, {}))
-            tally.changes += right
-            if not right:
-                self._wrong(world, night, (truth.device,), f"{said.device}: {event.kind.value}: wrong tests")
             meant = truth.blames.get(event.number, Blame.NOBODY)
             if meant is not Blame.NOBODY:
-                tally.blamed += 1
                 blame = blame_of(said, clusters, event, {world.test_ids[test] for test in event.tests})
-                tally.blame += blame is meant
                 if blame is not meant:
-                    text = f"{said.device}: {event.kind.value}: blames {blame}, not {meant}"
-                    self._wrong(world, night, (truth.device,), text)
-        for event in truth.mended:
-            self.mended.told += 1
-            self.mended.verdict += said.verdict is truth.verdict
-            self.mended.changes += _changed(said.changes, truth.changes.get(event.number, {}))
+                    self._wrong(night, f"{said.device}: {event.kind.value}: blames {blame}, not {meant}")
 
     def _add_false_blame(
         self, world: World, night: Night, truth: Expected, name: str, clusters: Sequence[Cluster]
     ) -> None:
-        """Count what is new on a device and laid to somebody's charge, although nobody did anything to those tests."""
+        """Note what is new on a device and laid to somebody's charge, although nobody did anything to those tests."""
         events = [event for event in world.events if truth.device in event.devices and event.on(night.number)]
         guilty = [event for event in events if event.blame is not Blame.NOBODY]
         at_fault = {world.test_ids[test] for event in guilty for test in event.tests}
@@ -226,45 +136,7 @@ class Score:
         for cluster in clusters:
             part = next(part for part in cluster.devices if part.device == name)
             if part.new and cluster.cause in CHARGES and at_fault.isdisjoint(part.first):
-                self.false_blame += 1
-                text = f"{name}: {cluster.cause.value}, falsely: {part.first[0]}"
-                self._wrong(world, night, (truth.device,), text)
-
-    def table(self) -> str:
-        """All of it, for people."""
-        rows = [_row("what was to be told", "told", "verdict", "tests", "blame", "of")]
-        tallies = [*sorted(self.kinds.items()), ("over", self.mended)]
-        rows += [_row(kind, it.told, it.verdict, it.changes, it.blame, it.blamed) for kind, it in tallies]
-        rows += ["", _row("pages that should say", "pages", "right")]
-        rows += [_row(name.value, self.pages[name.value], self.right[name.value]) for name in VerdictName]
-        rows += [
-            _row("all", self.pages.total(), self.right.total()),
-            _row("right verdict_since", "", self.verdict_since),
-        ]
-        rows += [_row("right broken_since", "", self.broken_since)]
-        rows += [_row("failures rightly dated", self.rows.all, self.rows.right)]
-        rows += [_row("shared failures in one cluster", self.shared.all, self.shared.right)]
-        rows += [_row("right answers of the gate", self.gate.all, self.gate.right)]
-        rows += ["", _row("false alarms", self.false_alarms), _row("missed alarms", self.missed_alarms)]
-        rows += [_row("tests falsely called newly failing", self.false_changes)]
-        rows += [_row("clusters laid falsely to somebody", self.false_blame)]
-        rows += ["", _row("events judged rightly on every page", "events", "right")]
-        planted = Counter(kind.value for kind, _ in self.trials.values())
-        right = Counter(kind.value for kind, wrong in self.trials.values() if not wrong)
-        return "\n".join([*rows, *(_row(kind, planted[kind], right[kind]) for kind in sorted(planted))])
-
-    def missed(self, world: World) -> list[str]:
-        """The planted events that a page was wrong about, with the first thing that was wrong."""
-        return [
-            f"{kind.value}, nights {world.events[number].first} to {_over(world.events[number])}: {wrong[0]}"
-            for number, (kind, wrong) in sorted(self.trials.items())
-            if wrong
-        ]
-
-
-def _over(event: Event) -> int:
-    """The first night on which a page says no more of an event than that it is over."""
-    return (event.accepted[1] if event.accepted else event.last + 1) + event.delay
+                self._wrong(night, f"{name}: {cluster.cause.value}, falsely: {part.first[0]}")
 
 
 def _date(world: World, night: int | None) -> datetime | None:
@@ -303,11 +175,3 @@ def _breaks(cluster: Cluster, device: str, stages: Container[str]) -> bool:
 def _changed(said: Sequence[Change], expected: dict[str, ChangeName]) -> bool:
     found = {item.id: item.change for item in said}
     return all(found.get(test) is change for test, change in expected.items())
-
-
-def _row(*cells: object) -> str:
-    padded = [
-        f"{cell!s:<{width}}" if index == 0 else f"{cell!s:>{width}}"
-        for index, (cell, width) in enumerate(zip(cells, WIDTHS, strict=False))
-    ]
-    return "".join(padded).rstrip()

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta, timezone
 
 from ootci.model.compat import Compat
 from ootci.model.device import KnownFailure, LostTests, RegisteredDevice
-from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
+from ootci.model.plan import LeftOut, Plan, PlannedRun, Trigger
 from ootci.model.run import Run
 
 from .builds import Builds
@@ -196,21 +196,11 @@ class World:
                 left_out.append(LeftOut(device=device.name, reason=device.paused.reason, paused=True))
                 continue
             runs.append(
-                PlannedRun(
-                    run_id=f"{self.plan_id(night)}-{device.name}",
-                    device=device.name,
-                    device_sha256=item.sha256,
-                    torch=self.builds.request(numbers[device.name], night),
-                    suites=tuple(
-                        PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests)
-                        for suite in device.suites
-                    ),
-                    runner=device.runner.labels,
-                    timeout_minutes=device.limits.job_minutes,
-                    known_failures=device.known_failures,
+                PlannedRun.of(
+                    item,
+                    f"{self.plan_id(night)}-{device.name}",
+                    self.builds.request(numbers[device.name], night),
                     failing_before=self._failing_before(numbers[device.name], night),
-                    lost_tests=device.lost_tests,
-                    unsupported=device.unsupported,
                 )
             )
         return Plan(

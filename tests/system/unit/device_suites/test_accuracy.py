@@ -6,10 +6,9 @@ import json
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from small_suites import SUITES, DevicePython, read_events
+from small_suites import SUITES, DevicePython, read_ends
 from unit.render.pages import read
 from unit.samples import build, device, night, plan
 
@@ -172,12 +171,8 @@ def logs(forking_ops: DevicePython, tmp_path_factory: pytest.TempPathFactory) ->
     return found
 
 
-def _ends(log: Path) -> dict[str, Any]:
-    return {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
-
-
 def test_an_operator_that_is_refused_in_part_has_no_error(logs: dict[str, Path]) -> None:
-    ends = _ends(logs["refusing"])
+    ends = read_ends(logs["refusing"])
     assert ends[BAD]["outcome"] == "unsupported"
     assert "measured" not in ends[BAD]
     assert "measured" in ends[EXACT]
@@ -185,7 +180,7 @@ def test_an_operator_that_is_refused_in_part_has_no_error(logs: dict[str, Path])
 
 @pytest.mark.parametrize("device_name", ["whole", "inexact"])
 def test_a_relative_error_within_the_tolerance_is_measured(logs: dict[str, Path], device_name: str) -> None:
-    ends = _ends(logs[device_name])
+    ends = read_ends(logs[device_name])
     assert [ends[name]["outcome"] for name in (EXACT, BAD)] == ["passed", "passed"]
     exact, bad = (ends[name]["measured"] for name in (EXACT, BAD))
     assert exact["results"] > 100

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from forking_python import OP_DB, ForkingPython, base_environment
 from preparation import prepare_once
-from small_suites import DevicePython, read_events
+from small_suites import DevicePython, read_ends
 
 pytestmark = [pytest.mark.deep, pytest.mark.torch]
 
@@ -51,7 +51,7 @@ def _outcomes(
     log = folder / f"{device}-{'-'.join(environment.values())}.jsonl"
     command = ("-m", "pytest", *what, "--device", device, f"--events={log}", "-q", "-p", "no:cacheprovider")
     done = python(*command, env=environment)
-    ends = {event["id"]: event["outcome"] for event in read_events(log) if event["event"] == "test_end"}
+    ends = {test_id: end["outcome"] for test_id, end in read_ends(log).items()}
     assert ends, done.stdout + done.stderr
     return ends
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from drawn import deep_but
-from mutants import DEVICE, DRAWN, KERNELS, WAYS, drawn
-from small_suites import DevicePython, read_events
+from mutants import DEVICE, WAYS, drawn
+from small_suites import DevicePython, read_collected, read_ends
 
 RECORD = Path(__file__).with_name("mutants.json")
 SEED = "OOTCI_TEST_MUTANTS_SEED"
@@ -35,8 +35,7 @@ def _assert_good(score: dict[str, list[int]]) -> None:
 def _passing(python: DevicePython, log: Path, ids: list[str]) -> set[str]:
     """The tests that the whole device passes."""
     python("-m", "pytest", *ids, "--device", DEVICE, f"--events={log}", "-q")
-    ends = (event for event in read_events(log) if event["event"] == "test_end")
-    return {event["id"] for event in ends if event["outcome"] == "passed"}
+    return {test_id for test_id, end in read_ends(log).items() if end["outcome"] == "passed"}
 
 
 def _is_found(python: DevicePython, ids: list[str], mutant: str) -> bool:
@@ -55,9 +54,8 @@ def test_the_score_does_not_fall(forking_ops: DevicePython, tmp_path: Path, requ
     seed = int(os.environ.get(SEED, record["seed"]))
     log = tmp_path / "events.jsonl"
     forking_ops("-m", "pytest", "ops", "--device", DEVICE, "--collect-only", "-q", f"--events={log}")
-    (collected,) = (event["tests"] for event in read_events(log) if event["event"] == "collected")
     by_kernel: dict[str, list[str]] = {name: [] for _, name in drawn(seed)}
-    for test in collected:
+    for test in read_collected(log):
         named = re.search(r"\[([\w.]+)[-\]]", test["id"])
         if named and named[1] in by_kernel:
             by_kernel[named[1]].append(test["id"])
@@ -92,14 +90,6 @@ def test_the_record_reaches_the_goal_and_says_why_some_are_missed() -> None:
     assert {way: total for way, (_, total) in record["score"].items()} == of_each_way
     missed = Counter(name.partition(" / ")[0] for name, why in record["missed"].items() if why)
     assert {way: total - found for way, (found, total) in record["score"].items() if found < total} == missed
-
-
-def test_the_mutants_are_every_way_on_every_kernel_that_can_be_wrong_so() -> None:
-    found = drawn(json.loads(RECORD.read_text(encoding="utf-8"))["seed"])
-    assert len({name for _, name in found}) == DRAWN
-    assert len(set(found)) == len(found) > 60
-    assert {way for way, _ in found} == set(WAYS)
-    assert all(WAYS[way][1](KERNELS[name]) for way, name in found)
 
 
 TOLD = {

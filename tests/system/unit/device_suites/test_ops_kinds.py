@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from drawn import deep
-from small_suites import DevicePython, read_events
+from small_suites import DevicePython, read_ends
 
 pytestmark = pytest.mark.torch
 
@@ -30,16 +29,11 @@ FEW = (
 )
 
 
-def ends(log: Path) -> dict[str, dict[str, Any]]:
-    """The ends in an event log, by the test's id."""
-    return {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
-
-
 @pytest.mark.parametrize("device", [deep("cpu"), "openreg"])
 def test_each_kind_passes(forking_ops: DevicePython, tmp_path: Path, device: str) -> None:
     log = tmp_path / "events.jsonl"
     done = forking_ops("-m", "pytest", *FEW, "--device", device, "-q", f"--events={log}")
-    came = ends(log)
+    came = read_ends(log)
     assert {test_id: came[test_id]["outcome"] for test_id in FEW} == dict.fromkeys(FEW, "passed"), done.stdout
     ways = {test_id: came[test_id].get("ran") for test_id in FEW}
     if device == "cpu":
@@ -67,7 +61,7 @@ def test_a_torch_without_a_list_costs_one_skipped_test_each(
     code = f"import sys; {spoil}; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
     done = forking_ops("-c", code, f"ops/test_{what}.py", "--device", "cpu", "-q", f"--events={log}")
     assert done.returncode == 0, done.stdout + done.stderr
-    came = ends(log)
+    came = read_ends(log)
     assert came
     for end in came.values():
         assert end["id"].endswith("[none]")

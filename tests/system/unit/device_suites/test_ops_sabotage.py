@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from drawn import deep_but
 from ops_sabotage import BROKEN, DEVICE, WHOLE
-from small_suites import DevicePython, read_events
+from small_suites import DevicePython, read_ends
 
 pytestmark = pytest.mark.torch
 
@@ -20,7 +20,7 @@ def _ends(python: DevicePython, log: Path, ids: tuple[str, ...], broken: str | N
     plugin = () if broken is None else ("-p", "ops_sabotage")
     environment = {"OPS_SABOTAGE": broken or "", "PYTHONPATH": str(Path(__file__).parent)}
     done = python("-m", "pytest", *plugin, *ids, "--device", DEVICE, f"--events={log}", "-q", env=environment)
-    ends = {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
+    ends = read_ends(log)
     assert set(ends) == set(ids), done.stdout + done.stderr
     return ends
 

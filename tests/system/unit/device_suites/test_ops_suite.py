@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from operators_page import load_report
-from small_suites import SUITES, DevicePython, read_events
+from small_suites import SUITES, DevicePython, read_ends, read_events
 
 from harness.operator_counts import counts_of, since, way_of
 from harness.ops_dtypes import chosen_dtypes, ids_are_given
@@ -160,8 +160,7 @@ def run_few(python: DevicePython, log: Path, device: str, names: tuple[str, ...]
     """The ends of a few tests, by the name of the operator and the dtype."""
     tests = [f"ops/test_forward.py::test_forward[{name}]" for name in names]
     python("-m", "pytest", *tests, "--device", device, "-q", f"--events={log}")
-    found = (event for event in read_events(log) if event["event"] == "test_end")
-    return {re.sub(r".*\[(.*)\]", r"\1", event["id"]): event for event in found}
+    return {re.sub(r".*\[(.*)\]", r"\1", test_id): end for test_id, end in read_ends(log).items()}
 
 
 @pytest.mark.torch

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from small_suites import SUITES
 
-from harness.capabilities import CAPABILITIES
 from harness.outcomes import Unsupported, mark_unsupported, outcome_of, unsupported
 from harness.reproduce import command
 
@@ -63,16 +62,6 @@ def test_reproduction_survives_a_shell() -> None:
     text = command(["smoke/test_x.py::test_y[a b'c]"], "openreg")
     words = shlex.split(text.partition(": ")[2])
     assert words == ["python", "-m", "pytest", "smoke/test_x.py::test_y[a b'c]", "--device", "openreg"]
-
-
-def test_capabilities_are_ids() -> None:
-    assert len(CAPABILITIES) > 20
-    assert all(name.replace("_", "").isalpha() and name.islower() and what for name, what in CAPABILITIES.items())
-
-
-def test_suites_import_neither_the_tool_nor_anything_else_of_ours() -> None:
-    for path in SUITES.rglob("*.py"):
-        assert "ootci" not in path.read_text(encoding="utf-8"), path
 
 
 def test_suites_name_no_place_on_any_machine() -> None:

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -241,9 +242,8 @@ def test_hangs():
     assert "session_end" not in {event["event"] for event in read_events(suites.log)}
 
 
-def _wait_until(condition: object, seconds: float = 120) -> None:
-    assert callable(condition)
-    end = time.monotonic() + seconds
+def _wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end, "it did not come to pass"
         time.sleep(0.05)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from drawn import deep
-from small_suites import SUITES, DevicePython, read_events
+from small_suites import SUITES, DevicePython, read_collected, read_ends
 
 pytestmark = [pytest.mark.torch, pytest.mark.long]
 
@@ -20,9 +20,7 @@ def collected(forking_ops: DevicePython, tmp_path_factory: pytest.TempPathFactor
     log = tmp_path_factory.mktemp("collected") / "events.jsonl"
     done = forking_ops("-m", "pytest", "--device", "cpu", "--collect-only", "-q", "--events", str(log))
     assert done.returncode == 0, done.stdout + done.stderr
-    (event,) = (event for event in read_events(log) if event["event"] == "collected")
-    tests: list[dict[str, Any]] = event["tests"]
-    return tests
+    return read_collected(log)
 
 
 def test_every_suite_has_tests(collected: list[dict[str, Any]]) -> None:
@@ -55,8 +53,7 @@ def test_ids_are_the_same_again(collected: list[dict[str, Any]], forking_ops: De
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (event,) = (event for event in read_events(log) if event["event"] == "collected")
-    assert {test["id"] for test in event["tests"]} == {test["id"] for test in collected}
+    assert {test["id"] for test in read_collected(log)} == {test["id"] for test in collected}
 
 
 @pytest.mark.parametrize(("share", "tests"), [("12/24", 30), deep("1/1", 600)])
@@ -70,7 +67,7 @@ def test_the_control_run_passes_without_the_tool_and_uses_no_compiled_code_of_ot
     env = {"TORCHINDUCTOR_CACHE_DIR": str(of_others)}
     done = device_python("-m", "pytest", *suites, *options, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
-    outcomes = {event["id"]: event["outcome"] for event in read_events(log) if event["event"] == "test_end"}
+    outcomes = {test_id: end["outcome"] for test_id, end in read_ends(log).items()}
     assert set(outcomes.values()) <= {"passed", "skipped", "unsupported"}
     assert len(outcomes) > tests
     assert outcomes["integration/test_compile.py::test_inductor"] == "passed"
@@ -86,7 +83,7 @@ def test_a_device_with_one_card_fails_nothing_for_it(reference: DevicePython, tm
     options = ("--device", "openreg", "-q", "--events", str(log))
     done = reference("-m", "pytest", *FILES_ABOUT_CARDS, *options, env={"OPENREG_DEVICE_COUNT": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
-    ends = [event for event in read_events(log) if event["event"] == "test_end"]
+    ends = read_ends(log).values()
     assert {end["outcome"] for end in ends} == {"passed", "skipped"}
     assert {end["message"] for end in ends if end["outcome"] == "skipped"} == {"needs 2 devices, torch counts 1"}
 
@@ -107,7 +104,7 @@ def test_a_priority_without_another_busy_stream_is_no_pass(forking_python: Devic
     test = "integration/test_streams_events.py::test_priority_has_an_effect"
     options = ("-p", "without_competition", "--device", "openreg", "-q", "--events", str(log))
     done = forking_python("-m", "pytest", test, *options, env={"PYTHONPATH": str(tmp_path)})
-    (end,) = (event for event in read_events(log) if event["event"] == "test_end")
+    (end,) = read_ends(log).values()
     assert (end["outcome"], end["message"]) == ("unsupported", "no work competes with that of another stream"), done
 
 

@@ -16,9 +16,6 @@ DEVICE = "openreg"
 VARIABLE = "SABOTAGE"
 """The environment variable that names the variant for fresh processes."""
 
-EVERYTHING = "everything"
-"""Stands for all capabilities."""
-
 MODULES = (
     *("everywhere", "naming", "starting", "cards", "storing", "pinning", "ordering", "drawing", "tensors", "viewing"),
     *("mixing", "differentiating", "modules", "stepping", "precision", "saving", "sending", "feeding", "layouts"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
 from sabotage import DEVICE
 
@@ -43,16 +43,15 @@ def replace(operator: str, kernel: Kernel, key: str = "PrivateUse1", *, with_key
         library.impl(operator, kernel, key, allow_override=True, with_keyset=with_keyset)
 
 
-def wrap(operator: str, around: Callable[..., Any], key: str = "PrivateUse1") -> None:
+def wrap(operator: str, around: Callable[..., Any]) -> None:
     """Put a function around the device's kernel of an operator.
 
     Args:
         operator: its name in ``aten``.
         around: gets the kernel as it was, and what the operator was called with. Within it kernels are as they were.
-        key: of the dispatcher.
 
     """
-    original = torch.library.get_kernel(f"aten::{operator}", key)
+    original = torch.library.get_kernel(f"aten::{operator}", "PrivateUse1")
     plain, _, overload = operator.partition(".")
     schema = torch._C._get_schema(f"aten::{plain}", overload)
     takes_tensor = [str(argument.type) == "Tensor" for argument in schema.arguments]
@@ -74,7 +73,7 @@ def wrap(operator: str, around: Callable[..., Any], key: str = "PrivateUse1") ->
         finally:
             _local.inside = False
 
-    replace(operator, kernel, key, with_keyset=True)
+    replace(operator, kernel, with_keyset=True)
 
 
 def spoil(operators: Iterable[str], change: Callable[[torch.Tensor], torch.Tensor | None]) -> None:
@@ -98,7 +97,7 @@ def nudge(tensor: torch.Tensor, factor: float = 1.06) -> None:
         tensor.mul_(factor)
 
 
-def computing(*, backward: bool | None = None) -> list[str]:
+def computing() -> list[str]:
     """The operators that compute something from tensors on the device: no copies, no views, no factories."""
     found = []
     for full in torch._C._dispatch_get_all_op_names():
@@ -106,7 +105,7 @@ def computing(*, backward: bool | None = None) -> list[str]:
             continue
         name = full.removeprefix("aten::")
         plain = name.partition(".")[0]
-        if plain in _MOVERS or (backward is not None and ("backward" in plain) is not backward):
+        if plain in _MOVERS:
             continue
         if torch._C._dispatch_has_kernel_for_dispatch_key(full, "CompositeImplicitAutograd"):
             continue
@@ -141,11 +140,6 @@ def there(tensor: Any) -> Any:
 def map_tensors(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
     """Apply a function to every tensor in something made of tensors."""
     return tree_map(lambda leaf: function(leaf) if isinstance(leaf, torch.Tensor) else leaf, tree)
-
-
-def tensors_in(tree: Any) -> list[torch.Tensor]:
-    """Every tensor in something made of tensors."""
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
 def in_autograd() -> bool:

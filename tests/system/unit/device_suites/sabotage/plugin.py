@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from sabotage import EVERYTHING, VARIABLE, VARIANTS, Variant, load
+from sabotage import VARIABLE, VARIANTS, Variant, load
 
 WHOLE = "whole"
 """The name of the device that nobody broke."""
@@ -78,8 +78,7 @@ def _asked(items: Sequence[pytest.Item], variant: Variant | None) -> list[pytest
     return [
         item
         for item in items
-        if (variant.fresh or not _starts_processes(item))
-        and (EVERYTHING in variant.capabilities or _capability(item) in variant.capabilities)
+        if (variant.fresh or not _starts_processes(item)) and _capability(item) in variant.capabilities
     ]
 
 

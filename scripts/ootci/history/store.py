@@ -72,6 +72,7 @@ class History(HistoryReader):
     def batch(self) -> Iterator[None]:
         """Write what is appended inside at the end, flushed to disk at once and not record by record.
 
+        So a nightly is not there without its runs when the process is killed, and a second try does not find them late.
         Accepted runs are written also when an error ends the block.
         """
         self._in_batch = True

@@ -95,7 +95,7 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(name.ljust(width), one.get_short_help_str(200)) for name, one in found if one])
 
 
-TORCH = {"build": "torch_wheel:torch_build", "fetch": "torch_wheel:torch_fetch"}
+TORCH = {"build": "torch_build:torch_build", "fetch": "torch_fetch:torch_fetch"}
 HISTORY = {
     "append": "history:append",
     "fetch": "history:fetch",

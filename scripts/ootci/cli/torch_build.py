@@ -1,31 +1,23 @@
-"""``ootci torch build`` and ``ootci torch fetch``: the wheel of torch that all devices of a run test."""
+"""``ootci torch build``."""
 
 from __future__ import annotations
 
-import os
 import re
-import time
-from datetime import timedelta
-from pathlib import Path
 
 import click
 
 from ootci.adapters import git
 from ootci.adapters.folder_lock import locked
-from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import folder_options, format_option, github_output_option
-from ootci.cli.show import append, note, one_line, show
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import one_line, show
 from ootci.errors import BadOption, TorchNotBuilt
 from ootci.flows.context import Folders, clock
 from ootci.flows.planning import enter_torch
-from ootci.model.device import find_device
-from ootci.model.plan import Plan, Proposal
+from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import RELAY_MINUTES
-from ootci.model.setting import labels_of
-from ootci.model.torch_build import NONE_THERE, TorchSource
-from ootci.stages.torch_from_ci import Taker
+from ootci.model.torch_build import NONE_THERE
 from ootci.stages.torch_source import Wanted, build_torch
 
 FEWEST_SECONDS = 600.0
@@ -65,15 +57,11 @@ def torch_build(
         if plan is not None:
             enter_torch(plan, folders, None, error.what.splitlines()[0])
         raise
-    if plan is not None:
-        enter_torch(plan, folders, folders.workspace.torch_wheels / built.wheel, None)
-    _show(built, str(built), folders, output_format)
-
-
-def _show(built: TorchSource, origin: str | None, folders: Folders, output_format: str) -> None:
     wheel = folders.workspace.torch_wheels / built.wheel
+    if plan is not None:
+        enter_torch(plan, folders, wheel, None)
     facts = {"path": str(wheel), **built.model_dump(mode="json")}
-    show(facts, output_format, one_line(f"{wheel}: torch {built.version}, {origin}"))
+    show(facts, output_format, one_line(f"{wheel}: torch {built.version}, {built}"))
 
 
 def _seconds_for(minutes: int, plan: Plan | None) -> float:
@@ -106,78 +94,15 @@ def _wanted(ref: str | None, number: str | None, plan: Plan | None, remote: str)
         return Wanted(remote, f"refs/pull/{number}/merge", int(number))
     if plan is None:
         return Wanted(remote, ref or "")
-    what = _proposal(plan, "--planned", ", or give --ref")
+    what = plan.trigger.proposal
+    if what is None:
+        raise BadOption(
+            "the plan is for no pull request and no push",
+            where="--planned",
+            fix="plan with `ootci plan --pull-request`, or give --ref",
+        )
     ref = what.ref if what.pull_request else what.commit
     # `ootci torch fetch` left its reason there.
     reasons = {run.torch.unavailable_reason for run in plan.runs} - {None}
     looked = next((reason for reason in reasons if reason and reason.startswith(NONE_THERE)), None)
     return Wanted(remote, ref, what.pull_request, what.commit, looked)
-
-
-def _proposal(plan: Plan, where: str, else_: str = "") -> Proposal:
-    """What of PyTorch the plan is for.
-
-    Raises:
-        BadOption: it is for a nightly.
-
-    """
-    if plan.trigger.proposal is None:
-        fix = f"plan with `ootci plan --pull-request`{else_}"
-        raise BadOption("the plan is for no pull request and no push", where=where, fix=fix)
-    return plan.trigger.proposal
-
-
-@click.command("fetch")
-@click.option(
-    "--minutes",
-    type=click.IntRange(0, 1440),
-    default=150,
-    show_default=True,
-    help="How long after the plan a build is waited for; less where the relay would not wait for the devices.",
-)
-@click.option("--runner", metavar="JSON", help="Labels of the runner that builds it then, as a list: exit 0, too.")
-@github_output_option("Append `found`, yes or no, and the wheel's `python` to this file.")
-@format_option
-@folder_options("devices", "work")
-def torch_fetch(
-    minutes: int,
-    runner: str | None,
-    github_output: Path | None,
-    output_format: str,
-    folders: Folders,
-) -> None:
-    """Take the wheel that PyTorch's CI built of the pull request or push of plan.json, and add it to the plan.
-
-    Waits for a build that has not ended. Writes the wheel and torch.json to torch/ in the work folder.
-    """
-    if runner and labels_of(runner) is None:
-        raise BadOption(
-            "it is no JSON list of labels",
-            where="--runner (variable OOTCI_TORCH_RUNNER, on the page Settings > Secrets and variables > Actions)",
-            fix='write it as ["self-hosted", "large"]',
-        )
-    plan = read(Plan, folders.workspace.plan)
-    proposal, registry = _proposal(plan, "ootci torch fetch"), folders.registry()
-    taker = Taker(
-        proposal,
-        tuple(find_device(registry, run.device).device for run in plan.runs),
-        folders.workspace,
-        GithubRest(os.environ.get("GITHUB_TOKEN") or None),
-        until=min(filter(None, (plan.created_at + timedelta(minutes=minutes), plan.torch_deadline))),
-        clock=clock,
-        wait=time.sleep,
-        progress=Progress(),
-    )
-    try:
-        with locked(folders.work):
-            taken, unfit = taker.take()
-    except TorchNotBuilt as error:
-        enter_torch(plan, folders, None, error.what)
-        append("found=no\n", github_output)
-        if not runner:
-            raise
-        note(one_line(error.what))
-        return
-    enter_torch(plan, folders, folders.workspace.torch_wheels / taken.wheel, None, unfit)
-    append(f"found=yes\npython={taken.python_version}\n", github_output)
-    _show(taken, taken.origin, folders, output_format)

@@ -235,6 +235,16 @@ def test_a_report_of_another_plan_in_this_attempt_s_artifact_is_refused(ootci: T
     assert {suite.state for suite in _stored(work / "data")[0].suites} == {ReportState.UNREADABLE}
 
 
+def test_an_attempt_that_cannot_have_been_made_yet_is_not_taken(ootci: Tool, work: Path) -> None:
+    """It would win over every later attempt of the same night."""
+    late = run(0, "two").model_copy(update={"attempt": 99})
+    write(late, work / ".ootci" / "runs" / "two" / "run.json")
+    ran = ootci("history", "append", cwd=work)
+    assert ran.out == "runs appended: 1; there already: 0\n"
+    assert "it is of attempt 99 and this is attempt 1" in ran.err
+    assert [found.attempt for found in _stored(work / "data")] == [1]
+
+
 def test_a_plan_of_the_future_is_refused_and_one_that_got_in_is_withdrawn(ootci: Tool, work: Path) -> None:
     late = datetime.now(timezone.utc) + timedelta(days=400)
     future = plan(0, ("two",)).model_copy(update={"id": "future", "created_at": late})

@@ -59,7 +59,7 @@ function worse(a, b, tests, rules) {
 
 /** The page of PyTorch's commits between two builds; null where they are the same or unknown. */
 function commitsBetween(a, b) {
-  const [from, to] = [a, b].map((run) => run.torch && run.torch.git_version);
+  const [from, to] = [a, b].map((run) => run.torch && (run.torch.made_of || run.torch.git_version));
   const known = [from, to].every((commit) => /^[0-9a-f]{40}$/.test(commit || ""));
   return known && from !== to ? `https://github.com/pytorch/pytorch/compare/${from}...${to}` : null;
 }

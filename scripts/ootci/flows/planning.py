@@ -16,7 +16,7 @@ from ootci.model.device import RegisteredDevice, find_device
 from ootci.model.plan import LOCAL, SCHEDULE, Plan, Trigger
 from ootci.model.record import read, utc_text, write
 from ootci.model.torch_build import TorchRequest
-from ootci.stages.plan import Proposed, due, plan, require_torch, require_wheel, with_built, with_nightly
+from ootci.stages.plan import Proposed, due, plan, require_torch, require_wheel, with_built, with_nightly, with_sources
 
 
 def make_plan(
@@ -66,6 +66,8 @@ def make_plan(
         is_whole = folders.devices.is_dir() and not any((*chosen, torch, installed, proposed))
         if is_whole and trigger.event != LOCAL:
             planned = with_nightly(planned)
+        if planned.trigger.proposal is None:
+            planned = with_sources(planned, History(folders.history).plans())
     if planned.trigger.proposal is None:
         # Fail before devices are tested for hours.
         require_date(planned.id, planned.created_at, History(folders.history), clock())

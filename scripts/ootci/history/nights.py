@@ -5,6 +5,7 @@ Also the PyTorch that a nightly tested, by the torch that its devices reported.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def mark_of(plan: Plan, torch: TorchBuild | None = None, plugin: PluginBuild | N
         plan_id=plan.id,
         date=plan.created_at,
         torch_version=torch.version if torch else None,
-        torch_commit=torch.git_version if torch else None,
+        torch_commit=plan.told(torch).source if torch else None,
         plugin_version=plugin.version if plugin else None,
         plugin_commit=plugin.commit if plugin else None,
         plugin_sources=plugin.sources_sha256 if plugin else None,
@@ -212,12 +213,37 @@ def build_of_nightly(runs: Iterable[tuple[TorchRequest, TorchBuild | None]]) -> 
     """
     found: Counter[str] = Counter()
     versions: dict[str, str] = {}
+    sources: dict[str, str | None] = {}
     for request, build in runs:
         commit = full_commit(build.git_version if build else None)
         if build is not None and commit is not None and request.channel is Channel.NIGHTLY:
             found[commit] += 1
+            sources[commit] = build.made_of or sources.get(commit)
             versions[commit] = max(versions.get(commit, ""), build.version.partition("+")[0])
     if not found:
         return None
     commit = max(found, key=lambda commit: (found[commit], versions[commit], commit))
-    return TorchBuild(version=versions[commit], git_version=commit)
+    return TorchBuild(version=versions[commit], git_version=commit, made_of=sources[commit])
+
+
+_COMPARED = re.compile(r"https://github\.com/pytorch/pytorch/compare/([0-9a-f]{40})\.\.\.([0-9a-f]{40})")
+
+
+class CommitCounts:
+    """How many commits of PyTorch there are between two nightlies, by what the plans of the nightlies tell."""
+
+    def __init__(self, plans: Iterable[Plan]) -> None:
+        self._steps = {plan.new_commits.since: plan.new_commits for plan in plans if plan.new_commits is not None}
+
+    def between(self, address: str | None) -> int | None:
+        """The number on a page of GitHub that compares two commits; None where a night between them is not known."""
+        found = _COMPARED.fullmatch(address or "")
+        at, end, total = (found[1], found[2], 0) if found else ("", "", 0)
+        for _ in self._steps:
+            step = self._steps.get(at)
+            if step is None:
+                return None
+            at, total = step.until, total + step.count
+            if at == end:
+                return total
+        return None

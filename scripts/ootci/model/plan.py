@@ -13,7 +13,7 @@ from ootci.model.delivery import Commit, Ref, Repository
 from ootci.model.device import KnownFailure, LostTests, RegisteredDevice, Unsupported
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.relay import RELAY_MINUTES
-from ootci.model.torch_build import TorchRequest
+from ootci.model.torch_build import TorchBuild, TorchRequest
 
 
 class PlannedSuite(Record):
@@ -157,6 +157,17 @@ class Trigger(Record):
     """What of PyTorch is tested instead of a nightly. Such a plan is no nightly, and the history does not keep it."""
 
 
+class NewCommits(Record):
+    """The commits of PyTorch's branch `main` that a nightly has and the nightly before did not have."""
+
+    since: Commit
+    """What the nightly before was made of."""
+    until: Commit
+    """What the nightly was made of."""
+    count: int
+    """How many there are."""
+
+
 class Plan(StageFile):
     """Which devices run on which torch, decided once per nightly."""
 
@@ -179,6 +190,23 @@ class Plan(StageFile):
     nightly: Annotated[TorchRequest | None, Field(exclude_if=lambda nightly: nightly is None)] = None
     """The nightly on which breaks are predicted where no device runs on one, for example because all are paused. Absent
     elsewhere."""
+    new_commits: Annotated[NewCommits | None, Field(exclude_if=lambda commits: commits is None)] = None
+    """The commits since the nightly before; absent where they are not known."""
+
+    @property
+    def requests(self) -> tuple[TorchRequest, ...]:
+        """Every torch that is asked for, once for each run."""
+        return (*(run.torch for run in self.every_run), *filter(None, (self.nightly,)))
+
+    @property
+    def source(self) -> str | None:
+        """The commit of PyTorch's branch ``main`` that the nightly was made of, where the plan knows it."""
+        return next((request.made_of for request in self.requests if request.made_of), None)
+
+    def told(self, build: TorchBuild) -> TorchBuild:
+        """A build, with what it was made of where the plan knows it."""
+        same = (request for request in self.requests if request.made_of and request.commit == build.git_version)
+        return next((build.model_copy(update={"made_of": request.made_of}) for request in same), build)
 
     @property
     def torch_deadline(self) -> datetime | None:

@@ -63,6 +63,9 @@ class TorchRequest(Record):
     ] = None
     """Commit of PyTorch that the wheel names as its source, where it could be read in advance; a run whose
     installed torch names another is INFRA."""
+    made_of: Annotated[Commit | None, Field(exclude_if=lambda commit: commit is None)] = None
+    """The commit of PyTorch's branch `main` that `commit` was made of: PyTorch builds nightlies from a branch of their
+    own, which has all changes since the nightly before in one commit. Absent where it is not known."""
     fallback_reason: str | None = None
     """Why the requested torch could not be downloaded; null when it was."""
     unavailable_reason: str | None = None
@@ -70,6 +73,12 @@ class TorchRequest(Record):
     origin: Annotated[str | None, Field(exclude_if=lambda origin: origin is None)] = None
     """The builder of the wheel of a pull request or push: PyTorch's CI, with the page of its workflow run, or this
     system, and why. Absent for any other torch."""
+
+    def told(self, build: TorchBuild | None) -> TorchBuild | None:
+        """A build, with what it was made of where it is of this request's commit."""
+        if build is None or self.made_of is None or build.git_version != self.commit:
+            return build
+        return build.model_copy(update={"made_of": self.made_of})
 
     @property
     def deviation(self) -> str | None:
@@ -88,6 +97,13 @@ class TorchBuild(Record):
     """``torch.__version__``."""
     git_version: str | None = None
     """``torch.version.git_version``, the commit of PyTorch that it was built from."""
+    made_of: Annotated[Commit | None, Field(exclude_if=lambda commit: commit is None)] = None
+    """Of a nightly, the commit of PyTorch's branch `main` that it was made of; absent where it is not known."""
+
+    @property
+    def source(self) -> str | None:
+        """The commit by which it is compared with other builds, as it is told."""
+        return self.made_of or self.git_version
 
 
 @lru_cache(maxsize=1024)
@@ -123,7 +139,7 @@ def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str 
     Source: GitHub's documentation, "Comparing commits". The commit comes from a device run, so anything but a full
     hash is no commit.
     """
-    ends = [full_commit(build.git_version if build else None) for build in (before, after)]
+    ends = [full_commit(build.source if build else None) for build in (before, after)]
     if None in ends or ends[0] == ends[1]:
         return None
     return f"https://github.com/pytorch/pytorch/compare/{ends[0]}...{ends[1]}"
@@ -133,7 +149,7 @@ def short_range(before: TorchBuild | None, after: TorchBuild | None) -> str | No
     """The same commits as ``abc1234...def5678``; None where a build does not say its commit."""
     if commits_between(before, after) is None:
         return None
-    return "...".join(f"{build.git_version or '':.7}" for build in (before, after) if build)
+    return "...".join(f"{build.source or '':.7}" for build in (before, after) if build)
 
 
 _HASH = re.compile("[0-9a-f]{40}")

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from ootci.model.build import PluginBuild
+from ootci.model.plan import NewCommits
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 
 from .event import Blame, Event, Kind
@@ -86,6 +87,12 @@ class Builds:
             version=self.torch(device, night).version,
             fallback_reason="the index answered 503 (Service Unavailable)" if fallback else None,
         )
+
+    def new_commits(self, night: int) -> NewCommits | None:
+        """How many commits PyTorch's nightly has that the one before did not have; none where there was no new one."""
+        before, now = (self._night_of_torch(max(at, 0)) for at in (night - 1, night))
+        since, until = (_sha(f"{self._seed}/torch/{built}") for built in (before, now))
+        return NewCommits(since=since, until=until, count=8 + int(until[:2], 16) // 3) if before != now else None
 
     def plugin(self, device: int, night: int) -> PluginBuild:
         """The plugin that was built."""

@@ -209,6 +209,7 @@ class World:
             trigger=Trigger(event="schedule"),
             runs=tuple(runs),
             left_out=tuple(left_out),
+            new_commits=self.builds.new_commits(night),
         )
 
     def _failing_before(self, device: int, night: int) -> tuple[str, ...] | None:

@@ -114,7 +114,7 @@ def _run(
         started_at=started,
         finished_at=finished,
         torch_request=without_paths(planned.torch),
-        torch=build.torch,
+        torch=planned.torch.told(build.torch),
         plugin=build.plugin,
         environment=place,
         stages=stages,

@@ -47,9 +47,13 @@ class _Night:
     plan: Plan
     compat: Compat
 
+    @property
+    def torch(self) -> TorchBuild:
+        return self.plan.told(self.compat.torches[0])
+
     @cached_property
     def mark(self) -> Mark:
-        return mark_of(self.plan, self.compat.torches[0])
+        return mark_of(self.plan, self.torch)
 
     @cached_property
     def of(self) -> dict[str, Prediction]:
@@ -141,10 +145,13 @@ def _removals(plans: Sequence[Plan], history: History) -> dict[_Key, _Range]:
     """By part of PyTorch that was removed, or changed, and not added again: when it was."""
     found: dict[_Key, _Range] = {}
     marks: dict[str, Mark] = {}
+    builds: dict[str, TorchBuild] = {}
     for plan in plans:
         if (changes := history.exports(plan.id)) is not None:
             # Several nightlies may have tested one torch; the first of them counts.
-            when = marks.setdefault(changes.after.version, mark_of(plan, changes.after)), changes.before
+            builds.setdefault(changes.after.version, plan.told(changes.after))
+            before = builds.get(changes.before.version, changes.before)
+            when = marks.setdefault(changes.after.version, mark_of(plan, changes.after)), before
             found |= dict.fromkeys(_keys(changes.removed), when)
             found |= dict.fromkeys(((FindingKind.SCHEMA, name) for name in changes.schemas), when)
             for key in _keys(changes.added):
@@ -199,7 +206,7 @@ def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Predicti
             if Forecast.BREAK in compiled:
                 first = night.mark
             elif Forecast.NO_BREAK in compiled:
-                return first, night.compat.torches[0]
+                return first, night.torch
         return first, None
     for night in reversed(nights[:-1]):
         found = [(night.of[device], item) for device, item in today.items() if device in night.of]
@@ -207,7 +214,7 @@ def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Predicti
         if any((finding.kind, finding.name) == key for item in same for finding in item.findings):
             first = night.mark
         elif same:
-            return first, night.compat.torches[0]
+            return first, night.torch
     return first, None
 
 

@@ -2,5 +2,6 @@
 
 from .due import NotDue, due
 from .nights import night_before
+from .sources import with_sources
 from .stage import Proposed, plan
 from .torch_choice import require_torch, require_wheel, resolve, with_built, with_nightly

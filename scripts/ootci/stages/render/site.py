@@ -11,6 +11,7 @@ from pathlib import Path
 from ootci.history.accuracy import accuracy_nights
 from ootci.history.ever_failed import NIGHTS, ever_failed
 from ootci.history.named import named_failures
+from ootci.history.nights import CommitCounts
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
 from ootci.history.parity import parity_nights
@@ -148,7 +149,7 @@ class _Pages:
         shown = groups_of(front_rows(registry, verdicts, front_grid(verdicts, {})))
         self._order = [row.device.name for group in shown for row in group.rows]
         known |= {"place": self._places.of, "alike": found.alike, "control": found.control}
-        known["is_first_run"] = found.is_first_run
+        known |= {"is_first_run": found.is_first_run, "count_of": CommitCounts(self._nightlies).between}
         self._pages = PageMaker(self._looks / "templates", registry, verdicts, address, **known)
         self._ages: dict[str, str] = {}
         self._cards: dict[str, Card | None] = {}

@@ -137,7 +137,7 @@ def _mark(night: Night, told: Mapping[str, NightReport | Run]) -> Mark:
         plan_id=night.plan_id,
         date=night.date,
         torch_version=_cut(torch.version if torch else None),
-        torch_commit=full_commit(torch.git_version if torch else None),
+        torch_commit=full_commit(torch.source if torch else None),
         plugin_version=_cut(plugin.version if plugin else None),
         plugin_commit=_cut(plugin.commit if plugin else None),
         plugin_sources=plugin.sources_sha256 if plugin else None,

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ootci.history.named import KEPT
-from ootci.history.nights import build_of_nightly
+from ootci.history.nights import CommitCounts, build_of_nightly
 from ootci.history.reader import Withdrawn
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
@@ -20,6 +20,7 @@ from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
 from ootci.model.verdict import Night, VerdictName, Verdicts
+from ootci.model.words import many
 
 from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
@@ -137,6 +138,8 @@ class CommitsSince(Record):
     """Its commit."""
     address: str | None
     """Where the commits since are listed; null when there are none."""
+    count: Annotated[int | None, Field(exclude_if=lambda count: count is None)] = None
+    """How many there are; absent where it is not known."""
 
 
 class NightlyFile(WithPage, Compact, NightlyHead):
@@ -269,6 +272,7 @@ def nightly_files(
             judged.setdefault(night.plan_id, {})[device.device] = night
     devices = {item.device.name: item for item in registry}
     known: tuple[Plan, TorchBuild] | None = None
+    counts = CommitCounts(plans)
     for plan in plans:
         build = builds.get(plan.id)
         found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
@@ -276,7 +280,7 @@ def nightly_files(
         new = {"new_errors": tuple(errors), "more_errors": more, "failure": failures.get(plan.id)}
         worse = grown.get(plan.id, ())
         new |= {"accuracy_worse": tuple(worse[:GROWN]), "more_accuracy_worse": len(worse[GROWN:])}
-        yield found.model_copy(update={"since": _since(build, known), **new})
+        yield found.model_copy(update={"since": _since(build, known, counts), **new})
         known = (plan, build) if build is not None else known
 
 
@@ -315,7 +319,7 @@ def _nightly(
         event=plan.trigger.event,
         url=web_address(plan.trigger.url),
         torch=one_line(build.version, 60) if build else None,
-        commit=build.git_version if build else None,
+        commit=build.source if build else None,
         verdicts=tuple(VerdictCount(verdict=verdict, devices=count) for verdict, count in counts.items()),
         page=f"../{_TOP}{nightly_path(plan.id)}",
         since=None,
@@ -339,15 +343,19 @@ def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
         return (*facts, Fact("new commits", "unknown: no earlier nightly has a known commit"))
     before = one_line(since.plan_id, 60)
     span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
-    return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
+    count = f", {many(since.count, 'commit')}," if since.count is not None else ""
+    return (*facts, Fact("new commits", f"{span}{count} since nightly {before}", since.address))
 
 
-def _since(build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None) -> CommitsSince | None:
+def _since(
+    build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None, counts: CommitCounts
+) -> CommitsSince | None:
     """The commits since the last nightly before whose build is known."""
     if build is None or known is None:
         return None
     plan, before = known
-    return CommitsSince(plan_id=plan.id, commit=before.git_version or "", address=commits_between(before, build))
+    address = commits_between(before, build)
+    return CommitsSince(plan_id=plan.id, commit=before.source or "", address=address, count=counts.between(address))
 
 
 def _row(run: PlannedRun, night: Night | None, told: NightReport | None, *, registered: bool) -> NightlyDevice:

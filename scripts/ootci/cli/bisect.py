@@ -181,22 +181,26 @@ def _with_commit(build: TorchBuild) -> str:
 def _next_steps(bisection: Bisection, conclusion: Conclusion, markdown: bool) -> Iterator[str]:
     """How to find the commit by building torch.
 
-    A nightly is built from a commit of PyTorch's branch ``nightly`` whose subject names the commit of ``main`` that it
-    was made of (PyTorch, tools/nightly.py).
+    Where it is not known which commits of ``main`` the nightlies were made of, their subjects name them (PyTorch,
+    tools/nightly.py).
     """
     good, bad = conclusion.last_good, conclusion.first_bad
     if conclusion.commits is None or good is None or bad is None:
         return
-    commands = [
-        f"git fetch origin {good.git_version} {bad.git_version}",
-        f"git log --no-walk=unsorted --format=%s {good.git_version} {bad.git_version}",
-        "git bisect start BAD GOOD",
-    ]
+    if good.made_of and bad.made_of:
+        commands, how = [f"git bisect start {bad.made_of} {good.made_of}"], ""
+    else:
+        commands = [
+            f"git fetch origin {good.git_version} {bad.git_version}",
+            f"git log --no-walk=unsorted --format=%s {good.git_version} {bad.git_version}",
+            "git bisect start BAD GOOD",
+        ]
+        how = (
+            " the second command prints the commits of main that the two nightlies were made of, first GOOD and then "
+            "BAD of the third command."
+        )
     place = f"python -m pytest {shlex.quote(bisection.test.partition('::')[0])} --id {shlex.quote(bisection.test)}"
-    yield (
-        "To find the commit, in a checkout of PyTorch: the second command prints the commits of main that the two "
-        "nightlies were made of, first GOOD and then BAD of the third command."
-    )
+    yield f"To find the commit, in a checkout of PyTorch:{how}"
     yield "\n".join(["```console", *commands, "```"] if markdown else [f"  {command}" for command in commands])
     test = f"{place} --device {bisection.device}"
     yield (

@@ -29,7 +29,7 @@ from ootci.model.run import Run
 from ootci.model.workspace import Workspace
 from ootci.stages.build import NewEnvironment, build
 from ootci.stages.collect import collect
-from ootci.stages.plan import plan
+from ootci.stages.plan import plan, with_sources
 from ootci.stages.test import suite_options, test
 
 
@@ -104,9 +104,11 @@ class Search:
             self._keep(workspace.run(item.device.name).path, nightly)
             if held is None and built.plugin is not None and built.plugin.version is not None:
                 held = built.plugin
+        torch = planned.runs[0].torch.told(built.torch) if built else None
         step = Step(
             nightly=nightly,
-            git_version=built.torch.git_version if built and built.torch else None,
+            git_version=torch.git_version if torch else None,
+            made_of=torch.made_of if torch else None,
             result=result,
             outcomes=tuple(found for run in runs if (found := self._outcome(run))),
             reason=reason,
@@ -119,7 +121,7 @@ class Search:
         found = plan((item,), chosen=[item.device.name], torch=nightly, now=clock(), trigger=Trigger(event="bisect"))
         # The stage test would retry a new failure by itself; here --repeat decides.
         runs = [run.model_copy(update={"failing_before": (self.state.test,)}) for run in found.runs]
-        return found.model_copy(update={"runs": tuple(runs)})
+        return with_sources(found.model_copy(update={"runs": tuple(runs)}), ())
 
     def _runs(self, item: RegisteredDevice, planned: Plan, built: Build, workspace: Workspace) -> list[Run]:
         """The test, ``--repeat`` times at most, until it does not pass."""

@@ -171,4 +171,4 @@ def _bounds(bisection: Bisection) -> tuple[int, int]:
 
 
 def _build(step: Step | None) -> TorchBuild | None:
-    return TorchBuild(version=step.nightly, git_version=step.git_version) if step else None
+    return TorchBuild(version=step.nightly, git_version=step.git_version, made_of=step.made_of) if step else None

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from ootci.model.build import PluginBuild
+from ootci.model.delivery import Commit
 from ootci.model.outcome import OutcomeName
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchBuild
@@ -33,6 +34,8 @@ class Step(Record):
     """The version of torch."""
     git_version: str | None = None
     """The commit of PyTorch that it names as its source."""
+    made_of: Annotated[Commit | None, Field(exclude_if=lambda commit: commit is None)] = None
+    """The commit of PyTorch's branch `main` that it was made of; absent where it is not known."""
     result: StepResult
     """The result on this nightly."""
     outcomes: tuple[OutcomeName, ...] = ()

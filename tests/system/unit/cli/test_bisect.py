@@ -39,12 +39,13 @@ class World:
         nightlies = NIGHTLIES[good : bad + 1]
         return Bisection(device="dev", device_sha256=sha256, test=TEST, repeat=repeat, nightlies=nightlies)
 
-    def left_behind(self, begun: Bisection, **results: str) -> Path:
+    def left_behind(self, begun: Bisection, made_of: str = "", **results: str) -> Path:
         """The file of a search that came as far as these steps: ``_1="good"``."""
         steps = [
             Step(
                 nightly=nightly,
                 git_version=str(index) * 40,
+                made_of=made_of[index] * 40 if made_of else None,
                 result=StepResult(result),
                 reason="| `odd` \x1b[31mreason\n::error::x" if result != "good" else None,
                 started_at=datetime(2026, 11, 21, tzinfo=timezone.utc),
@@ -144,6 +145,16 @@ def test_the_range_of_commits_and_how_to_go_on_are_printed(world: World) -> None
     )
     assert f"  git log --no-walk=unsorted --format=%s {'2' * 40} {'3' * 40}" in lines
     assert lines[-1] == f"  python -m pytest smoke/test_scripted.py --id {TEST} --device dev"
+
+
+def test_the_commits_of_main_are_printed_where_it_is_known_what_the_nightlies_were_made_of(world: World) -> None:
+    world.left_behind(world.begun(), made_of="abcde", _0="good", _2="good", _3="bad", _4="bad")
+    lines = world.bisect("--good", "2.15.0.dev20261101", "--bad", "20261107").out.splitlines()
+    assert (
+        f"PyTorch's commits between them: https://github.com/pytorch/pytorch/compare/{'c' * 40}...{'d' * 40}" in lines
+    )
+    assert f"  git bisect start {'d' * 40} {'c' * 40}" in lines
+    assert not any("git log" in line for line in lines)
 
 
 @pytest.mark.parametrize("style", ["text", "markdown"])

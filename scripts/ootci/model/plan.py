@@ -195,7 +195,7 @@ class Plan(StageFile):
 
     @property
     def requests(self) -> tuple[TorchRequest, ...]:
-        """Every torch that is asked for, once for each run."""
+        """The torch of every run, and the nightly of predictions."""
         return (*(run.torch for run in self.every_run), *filter(None, (self.nightly,)))
 
     @property

@@ -132,7 +132,7 @@ class Timeline:
 
     def _tell(self, plan: Plan, run: StoredRun, judged: Judged) -> None:
         fresh = judged.failed - self._failed
-        torch = run.head.torch.git_version if run.head.torch else None
+        torch = run.head.torch.source if run.head.torch else None
         blocks = judged.verdict not in VOUCHING
         self.told[plan.id] = Told(blocks, bool(fresh), bool(judged.failed & self._fresh), torch)
         self._fresh, self._failed = fresh, judged.failed

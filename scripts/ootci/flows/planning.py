@@ -66,14 +66,15 @@ def make_plan(
         is_whole = folders.devices.is_dir() and not any((*chosen, torch, installed, proposed))
         if is_whole and trigger.event != LOCAL:
             planned = with_nightly(planned)
-        if planned.trigger.proposal is None:
-            planned = with_sources(planned, History(folders.history).plans())
     if planned.trigger.proposal is None:
         # Fail before devices are tested for hours.
         require_date(planned.id, planned.created_at, History(folders.history), clock())
     if if_due is not None:
         # A re-run of a nightly's jobs is always due.
         planned = due(planned, _scheduled_before(if_due, folders)) if attempt_number() == 1 else planned
+    if planned.trigger.proposal is None:
+        planned = with_sources(planned, History(folders.history).plans())
+    if if_due is not None:
         write(planned, if_due)
     write(planned, folders.workspace.plan)
     return planned

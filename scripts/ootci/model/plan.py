@@ -205,8 +205,8 @@ class Plan(StageFile):
 
     def told(self, build: TorchBuild) -> TorchBuild:
         """A build, with what it was made of where the plan knows it."""
-        same = (request for request in self.requests if request.made_of and request.commit == build.git_version)
-        return next((build.model_copy(update={"made_of": request.made_of}) for request in same), build)
+        told = (request.told(build) for request in self.requests)
+        return next((found for found in told if found is not build), None) or build
 
     @property
     def torch_deadline(self) -> datetime | None:

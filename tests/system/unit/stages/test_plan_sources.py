@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from repositories import commit, git
+from pytorch_branches import Pytorch, pytorch_branches
 from unit.samples import plan, run
 
 from ootci.history.nights import CommitCounts, build_of_nightly, mark_of
@@ -15,42 +14,14 @@ from ootci.model.plan import NewCommits, Plan
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between
 from ootci.stages.plan import with_sources
 
-MAIN = 5
-"""Commits of main, of which a nightly was made of the first, the third and the last."""
-
-
-@dataclass(frozen=True)
-class Pytorch:
-    """The commits of main, and those of the nightlies that were made of some of them."""
-
-    main: list[str]
-    nightlies: list[str]
-
 
 @pytest.fixture
 def pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pytorch:
-    """A bare repository whose branch ``nightly`` has one commit for each nightly, which no commit of main leads to."""
+    """The repository that is asked."""
+    made = pytorch_branches(tmp_path)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    made = tmp_path / "made"
-    made.mkdir()
-    git(made, "init", "--quiet", "--initial-branch=main")
-    main = []
-    for number in range(MAIN):
-        (made / "file").write_text(str(number), encoding="utf-8")
-        main.append(commit(made, f"change {number}"))
-    nightlies: list[str] = []
-    for day, source in enumerate((main[0], main[2], main[4]), 1):
-        parents = [f"-p{nightlies[-1]}"] if nightlies else []
-        message = f"2026-11-0{day} nightly release ({source})"
-        nightlies.append(git(made, "commit-tree", *parents, "-m", message, f"{source}^{{tree}}"))
-    git(made, "branch", "nightly", nightlies[-1])
-    bare = tmp_path / "pytorch.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(made), str(bare))
-    # As GitHub allows it: any commit by its hash, and without the contents of files.
-    git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
-    git(bare, "config", "uploadpack.allowFilter", "true")
-    monkeypatch.setenv("OOTCI_PYTORCH_GIT", bare.as_uri())
-    return Pytorch(main, nightlies)
+    monkeypatch.setenv("OOTCI_PYTORCH_GIT", made.address)
+    return made
 
 
 def nightly(number: int, made_from: str | None) -> Plan:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from ootci.model.verdict import Verdicts
 from ootci.resources import dashboard_folder
 
-from .front import DeviceRow, Group, headline
+from .nights import NightsOf
+from .pages.front import DeviceEntry, Group, headline
 from .publish import File
-from .status import GATE
+from .status import GATE, VERDICTS
 from .text import one_line
 from .words import short_day
 
@@ -33,7 +34,9 @@ _DRAWN = re.compile(r"[^\u0020-\u024f\u2010-\u2026]")
 _STYLE, _FONT = Path("static", "style.css"), Path("vendor", "inter.woff2")
 
 
-def link_pictures(verdicts: Verdicts, rows: Sequence[DeviceRow], groups: Sequence[Group]) -> Iterator[File]:
+def link_pictures(
+    verdicts: Verdicts, rows: Sequence[DeviceEntry], groups: Sequence[Group], nights: Mapping[str, NightsOf]
+) -> Iterator[File]:
     """The picture of the site, with the gate's answer and the devices in their groups, and one of each device."""
     night = f"Nightly of {short_day(verdicts.planned_at)}" if verdicts.planned_at else "Before the first nightly"
     made = _Maker(dashboard_folder(), night)
@@ -43,11 +46,12 @@ def link_pictures(verdicts: Verdicts, rows: Sequence[DeviceRow], groups: Sequenc
     said = " · ".join(f"{len(group.rows)} {group.title.lower()}" for group in groups)
     yield picture_path(None), made.picture(f"{len(rows)} devices", heading, head.tone, said, bars)
     for row in rows:
-        nights = [(cell.look, 1) for cell in row.nights.cells]
-        name = row.device.name if _DRAWN.search(row.device.display_name) else row.device.display_name
+        strip = [(cell.look, 1) for cell in nights[row.device].cells]
+        name = row.device if _DRAWN.search(row.display_name) else row.display_name
+        status = VERDICTS[row.verdict]
         yield (
-            picture_path(row.device.name),
-            made.picture(name, row.status.word.capitalize(), row.status.tone, row.said, nights),
+            picture_path(row.device),
+            made.picture(name, status.word.capitalize(), status.tone, row.what, strip),
         )
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ootci.history.parity import Parity
 from ootci.history.tables import TestTable
-from ootci.model.compat import Forecast
 from ootci.model.device import Device
 from ootci.model.plan import Plan
-from ootci.model.verdict import DeviceVerdict, Verdicts
+from ootci.model.verdict import Verdicts
 
 from .badge import badge, parity_badge, predicted_badge, support_badge, tests_releases
 from .card import Card
@@ -23,20 +23,15 @@ from .pages.published import (
     API,
     API_VERSION,
     SCHEMA_VERSION,
-    DeviceEntry,
-    DevicesFile,
     GateFile,
     IndexEntry,
     IndexFile,
     OfNewest,
-    RegisteredEntry,
     api_file,
 )
 from .pages.run_files import tests_files
 from .pages.support import SupportCell
 from .publish import File
-
-_UP = "../../"
 
 
 @dataclass(frozen=True)
@@ -104,22 +99,13 @@ def machine_files(
     # At the top, too, for programs that poll it.
     yield "gate.json", gate
     tables = dict(tests_files(tests))
-    yield from _api(maker, devices, [path.removeprefix(f"{API}/") for path in tables])
+    yield _index(verdicts.judged_at, devices, [path.removeprefix(f"{API}/") for path in tables])
     yield from tables.items()
     for kind, schema in api_schemas().items():
         yield f"{API}/schema/{kind}.json", schema.encode("utf-8")
 
 
-def _api(maker: PageMaker, devices: Mapping[str, Device], tests: Sequence[str]) -> Iterator[File]:
-    verdicts, judged, pages = maker.verdicts, maker.judged, maker.runs
-    predicted = verdicts.predicted.devices if verdicts.predicted else ()
-    forecasts = {item.device: item.nightly.forecast for item in predicted}
-    listed = DevicesFile(
-        **OfNewest.of(verdicts),
-        devices=tuple(
-            _device(device, judged[name], pages[name], forecasts.get(name)) for name, device in devices.items()
-        ),
-    )
+def _index(judged_at: datetime, devices: Iterable[str], tests: Sequence[str]) -> File:
     files = []
     for kind in KINDS:
         if kind.about and kind.folder:
@@ -128,30 +114,12 @@ def _api(maker: PageMaker, devices: Mapping[str, Device], tests: Sequence[str]) 
         elif kind.about:
             files.append(_listed(f"{kind.name}.json", kind.name, kind.about))
     files += [_listed(path, "tests", "Which tests the rows are that files of runs name.") for path in tests]
-    index = IndexFile(api_version=API_VERSION, judged_at=verdicts.judged_at, files=tuple(files))
-    yield api_file("index.json", index)
-    yield api_file("devices.json", listed)
+    return api_file("index.json", IndexFile(api_version=API_VERSION, judged_at=judged_at, files=tuple(files)))
 
 
 def _listed(path: str, kind: str, about: str) -> IndexEntry:
     version = Verdicts.VERSION if kind in ("verdicts", "gate") else SCHEMA_VERSION
     return IndexEntry(path=path, schema_path=f"schema/{kind}.json", schema_version=version, about=about)
-
-
-def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str], forecast: Forecast | None) -> DeviceEntry:
-    name = device.name
-    night = next((night for night in reversed(verdict.history) if night.run_id == verdict.run_id), None)
-    path = pages.get(night.plan_id) if night is not None and verdict.run_id is not None else None
-    shared = verdict.model_dump(include=DeviceEntry.model_fields.keys() - {"device", "history"})
-    return DeviceEntry(
-        **RegisteredEntry.of(device),
-        **shared,
-        predicted=forecast,
-        run_page=f"{_UP}{path}" if path else None,
-        badge=f"{_UP}badge/{name}.svg",
-        badge_endpoint=f"{_UP}badge/{name}.json",
-        feed=f"{_UP}d/{name}/feed.xml",
-    )
 
 
 def _feed(maker: PageMaker, path: str, device: Device | None, entries: Sequence[Entry], news: News) -> File:

@@ -29,7 +29,6 @@ from .badge import tests_releases
 from .card import Card
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .facts import age_when_taken
-from .front import front_grid, front_page, front_rows, groups_of, main_clusters
 from .link_pictures import link_pictures
 from .links import cluster_path, device_path, site_address
 from .machines import News, machine_files
@@ -53,6 +52,7 @@ from .pages.compat import compat_page, symbols_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.findings import FindingsFile
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
+from .pages.front import by_urgency, devices_file, front_grid, front_page, groups_of, main_clusters, nights_of_each
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
@@ -146,8 +146,8 @@ class _Pages:
         self._places = Places(history.tests)
         self._clusters = found = Clusters(registry, verdicts)
         self._main = main_clusters(verdicts)
-        shown = groups_of(front_rows(registry, verdicts, front_grid(verdicts, {})))
-        self._order = [row.device.name for group in shown for row in group.rows]
+        shown = groups_of(by_urgency(devices_file(registry, verdicts).devices))
+        self._order = [row.device for group in shown for row in group.rows]
         known |= {"place": self._places.of, "alike": found.alike, "control": found.control}
         known |= {"is_first_run": found.is_first_run, "count_of": CommitCounts(self._nightlies).between}
         self._pages = PageMaker(self._looks / "templates", registry, verdicts, address, **known)
@@ -327,12 +327,13 @@ class _Pages:
         yield known_page(self._pages, lives.of_entry)
 
     def _others(self, worse: Sequence[GrownError]) -> Iterator[File]:
-        grid = front_grid(self._verdicts, self._builds)
-        rows = front_rows(self._registry, self._verdicts, grid, self._pages.runs, self._ages)
-        yield front_page(self._pages, rows, grid, self._clusters.featured)
+        file = devices_file(self._registry, self._verdicts, self._pages.runs, self._ages)
+        rows, grid = by_urgency(file.devices), front_grid(self._verdicts, self._builds)
+        nights = nights_of_each(self._registry, self._pages.judged, grid, self._pages.runs)
+        yield from front_page(self._pages, file, grid, nights, self._clusters.featured)
         if self._pages.canonical("") is not None:
-            yield from link_pictures(self._verdicts, rows, groups_of(rows))
-        order = [row.device.name for row in rows]
+            yield from link_pictures(self._verdicts, rows, groups_of(rows), nights)
+        order = [row.device for row in rows]
         yield trends_page(self._pages, {name: self._trends[name] for name in order})
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
@@ -348,7 +349,7 @@ class _Pages:
         yield self._pages.show("badge/index.html", "badges.html", names=order, parity=self._parity, supported=supported)
         yield diff_page(self._pages, self._newest)
         yield method_page(self._pages)
-        yield from health_page(self._pages, self._nightlies, self._reports)
+        yield from health_page(self._pages, order, self._nightlies, self._reports)
         static = self._looks / STATIC
         own = in_the_page("style", static / "style.css") | in_the_page("script", static / "moved.js")
         yield self._pages.show("404.html", "404.html", **own)

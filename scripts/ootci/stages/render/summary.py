@@ -6,9 +6,10 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import Verdicts
 from ootci.model.words import many
 
-from .front import DeviceRow, fallbacks, front_rows
+from .facts import torch_view
 from .markdown import Sheet, marked, safe
-from .nights import night_grid
+from .pages.front import DeviceEntry, by_urgency, devices_file, fallbacks
+from .status import VERDICTS, verdict_of_each
 from .words import day, moment, new_failures, spoken
 
 LIMIT_BYTES = 256 * 1024
@@ -23,7 +24,7 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
     Whatever comes from a run is escaped, mentions and links included. Never longer than ``LIMIT_BYTES``; rows that
     did not fit are counted.
     """
-    rows = front_rows(registry, verdicts, night_grid(()))
+    rows, judged = by_urgency(devices_file(registry, verdicts).devices), verdict_of_each(registry, verdicts)
     sheet = Sheet(LIMIT_BYTES, f"\nJudged {moment(verdicts.judged_at)}.")
     sheet.add(
         f"## {safe(verdicts.summary)}",
@@ -33,27 +34,27 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
         *([f"> ❌ **Not fresh:** {safe(verdicts.stale_reason)}\n"] if verdicts.stale_reason else []),
     )
     for text, devices in fallbacks(rows).items():
-        sheet.add(f"> ⚠️ {safe(text)} ({', '.join(safe(row.device.name) for row in devices)})\n")
-    sheet.table(_HEADINGS, map(_cells, rows), "device")
+        sheet.add(f"> ⚠️ {safe(text)} ({', '.join(safe(row.device) for row in devices)})\n")
+    sheet.table(_HEADINGS, (_cells(row, judged[row.device].nights_since) for row in rows), "device")
     return sheet.text()
 
 
-def _cells(row: DeviceRow) -> tuple[str, ...]:
-    torch = "-"
-    if row.torch is not None:
-        mark = " ⚠️ fallback" if row.torch.fallback else ""
-        torch = f"{safe(row.torch.version or 'none')} ({row.torch.channel}){mark}"
-    verdict = row.verdict
-    since = day(verdict.since) if verdict.since else None
-    nights = many(verdict.nights_since, "night") if verdict.nights_since else None
+def _cells(row: DeviceEntry, nights_since: int) -> tuple[str, ...]:
+    torch, status = "-", VERDICTS[row.verdict]
+    if row.torch_request is not None:
+        tested = torch_view(row.torch_request, row.torch)
+        mark = " ⚠️ fallback" if tested.fallback else ""
+        torch = f"{safe(tested.version or 'none')} ({tested.channel}){mark}"
+    since = day(row.since) if row.since else None
+    nights = many(nights_since, "night") if nights_since else None
     return (
-        marked(row.status),
-        safe(row.device.display_name, 60),
-        row.device.tier.value,
-        row.status.where or "-",
-        safe(verdict.reason, 160),
-        new_failures(verdict.new_failures, is_first=verdict.is_first),
-        str(verdict.counts.pass_rate),
+        marked(status),
+        safe(row.display_name, 60),
+        row.tier.value,
+        status.where or "-",
+        safe(row.reason, 160),
+        new_failures(row.new_failures, is_first=row.is_first),
+        str(row.counts.pass_rate),
         torch,
         ", ".join(text for text in (since, nights) if text) or "-",
     )

@@ -12,8 +12,10 @@ from unit.render.sample import ADDRESS, Sample
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import Gate, Verdicts
-from ootci.stages.render.front import Group, front_grid, front_rows, groups_of
 from ootci.stages.render.link_pictures import link_pictures
+from ootci.stages.render.nights import NightsOf
+from ootci.stages.render.pages.front import Group, by_urgency, devices_file, front_grid, groups_of, nights_of_each
+from ootci.stages.render.status import verdict_of_each
 
 
 def _in_site(site: Path) -> dict[str, bytes]:
@@ -22,8 +24,9 @@ def _in_site(site: Path) -> dict[str, bytes]:
 
 
 def _drawn(verdicts: Verdicts, registry: Sequence[RegisteredDevice]) -> dict[str, bytes]:
-    rows = front_rows(registry, verdicts, front_grid(verdicts, {}))
-    return dict(link_pictures(verdicts, rows, groups_of(rows)))
+    rows = by_urgency(devices_file(registry, verdicts).devices)
+    nights = nights_of_each(registry, verdict_of_each(registry, verdicts), front_grid(verdicts, {}))
+    return dict(link_pictures(verdicts, rows, groups_of(rows), nights))
 
 
 def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(
@@ -75,6 +78,7 @@ def test_no_text_ends_the_rendering(sampled: Sample, text: str) -> None:
 
 
 def test_a_group_of_one_among_hundreds_has_a_bar(sampled: Sample) -> None:
-    row = front_rows(sampled.registry, sampled.verdicts, front_grid(sampled.verdicts, {}))[0]
+    row = devices_file(sampled.registry, sampled.verdicts).devices[0]
+    nights = {row.device: NightsOf(0, (), "")}
     groups = [Group(title, "ok", False, ((row,) * size,)) for title, size in (("many", 299), ("one", 1))]
-    assert len(list(link_pictures(sampled.verdicts, [row], groups))) == 2
+    assert len(list(link_pictures(sampled.verdicts, [row], groups, nights))) == 2

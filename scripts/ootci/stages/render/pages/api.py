@@ -16,13 +16,14 @@ from .clusters import ClustersFile
 from .compat import CompatFile, SymbolsFile
 from .findings import FindingsFile
 from .flaky import FlakyFile
+from .front import DevicesFile
 from .health import HealthFile
 from .lives import LifeFile, LivesFile
 from .models import ModelsFile
 from .nightlies import NightliesFile, NightlyFile
 from .operators import DeviceOperatorsFile, OperatorsFile
 from .parity import DeviceParityFile, ParityFile
-from .published import DevicesFile, GateFile, IndexFile
+from .published import GateFile, IndexFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
 from .support import SupportFile

@@ -17,7 +17,6 @@ from ootci.model.verdict import DeviceVerdict, VerdictName
 from ootci.model.words import many
 
 from ..facts import Fact
-from ..front import in_order
 from ..links import web_address
 from ..page_maker import PageMaker
 from ..publish import File
@@ -79,25 +78,26 @@ class HealthFile(WithPage, OfNewest):
     """What needs a person first, within a tier."""
 
 
-def health_page(maker: PageMaker, plans: Sequence[Plan], reports: Mapping[str, tuple[datetime, str]]) -> Iterator[File]:
+def health_page(
+    maker: PageMaker, order: Sequence[str], plans: Sequence[Plan], reports: Mapping[str, tuple[datetime, str]]
+) -> Iterator[File]:
     """The health page.
 
     Args:
+        order: the devices, in the front page's order.
         plans: every nightly, oldest first.
         reports: of each device that ever reported, when its newest run finished, and where its page lies.
 
     """
     verdicts, judged = maker.verdicts, maker.judged
+    devices = {item.device.name: item.device for item in maker.registry}
     newest = next((plan for plan in reversed(plans) if plan.id == verdicts.plan_id), None)
     file = HealthFile(
         **OfNewest.of(verdicts),
         stale_at=verdicts.stale_at,
         page=f"{_TOP}health/index.html",
         nightly=_nightly(newest, plans, maker.runs) if newest else None,
-        devices=tuple(
-            _device(item.device, judged[item.device.name], reports.get(item.device.name))
-            for item in in_order(maker.registry, judged)
-        ),
+        devices=tuple(_device(devices[name], judged[name], reports.get(name)) for name in order),
     )
     yield maker.show(
         "health/index.html",

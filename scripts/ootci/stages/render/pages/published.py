@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ootci.model.build import AnyStage
-from ootci.model.compat import Forecast
 from ootci.model.device import Device, Tier
-from ootci.model.outcome import Counts, PassRate
 from ootci.model.record import Record, Time
-from ootci.model.torch_build import TorchBuild, TorchRequest
-from ootci.model.verdict import Gate, VerdictName, Verdicts
+from ootci.model.verdict import Gate, Verdicts
 
 from ..links import device_path
 from ..publish import File
@@ -84,49 +80,6 @@ class RegisteredEntry(Record):
         }
 
 
-class DeviceEntry(RegisteredEntry):
-    """One device as the front page shows it."""
-
-    verdict: VerdictName
-    """The verdict."""
-    reason: str
-    """One sentence."""
-    verdict_since: Time | None
-    """When the verdict began; null where that is not known."""
-    broken_since: Time | None
-    """The first night of the broken streak that lasts, whatever verdicts it had; null when the device is not broken."""
-    nights: int
-    """How many nights in a row it has had this verdict."""
-    broke_at: AnyStage | None
-    """The stage where it broke; null when no stage did."""
-    run_id: str | None
-    """The run that the verdict was derived from; null when nothing was reported."""
-    reported_at: Time | None
-    """When that run finished."""
-    counts: Counts
-    """Tests of the required suites by outcome."""
-    pass_rate: PassRate
-    """How many of them passed of those that were executed."""
-    new_failures: int
-    """Tests that fail now, did not fail in the run before, and are not known failures."""
-    known: int
-    """Failing tests that the vendor knows of."""
-    torch_request: TorchRequest | None
-    """The torch requested and the torch tested."""
-    torch: TorchBuild | None
-    """The torch that was installed."""
-    predicted: Forecast | None
-    """What is predicted for the newest nightly from its public wheel, which is no verdict; null where nothing was."""
-    run_page: str | None
-    """Address of the permanent page of that run."""
-    badge: str
-    """Address of its badge as a picture."""
-    badge_endpoint: str
-    """Address of its badge in the form of shields.io."""
-    feed: str
-    """Address of its Atom feed."""
-
-
 class OfNewest(Published):
     """A file about the newest nightly."""
 
@@ -143,13 +96,6 @@ class OfNewest(Published):
     def of(verdicts: Verdicts) -> dict[str, Any]:
         """These values."""
         return {name: getattr(verdicts, name) for name in OfNewest.model_fields if name != "schema_version"}
-
-
-class DevicesFile(OfNewest):
-    """devices.json: every registered device."""
-
-    devices: tuple[DeviceEntry, ...]
-    """One per device file, in registry order; a device that never reported is here too."""
 
 
 class GateFile(Gate, OfNewest):

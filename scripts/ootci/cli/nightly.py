@@ -27,7 +27,7 @@ from ootci.model.run import Run
 from ootci.model.verdict import VerdictName, Verdicts
 from ootci.model.words import duration, many
 from ootci.resources import reference_device_file
-from ootci.stages.render.pages.findings import FindingsFile
+from ootci.stages.render.pages.device import DeviceFile
 from ootci.stages.render.pages.published import API
 
 FINDINGS = 3
@@ -173,7 +173,7 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
             show_text(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
         if request is not None and request.fallback_reason:
             show_text(f"  FALLBACK: {one_line(request.deviation or '')}")
-        _say_findings(folders.site / API / "findings" / f"{item.device}.json")
+        _say_findings(folders.site / API / "devices" / f"{item.device}.json")
     for other in verdicts.also:
         if other.run_as in runs:
             show_text(f"{other.run_as}: {other.verdict.value}: {one_line(other.reason)}")
@@ -183,7 +183,7 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
 
 def _say_findings(file: Path) -> None:
     """Print the first entries of the device page's list of what to fix first."""
-    found = FindingsFile.model_validate_json(file.read_bytes()).findings
+    found = DeviceFile.model_validate_json(file.read_bytes()).findings
     for finding in found[:FINDINGS]:
         tests = f"{many(finding.tests, 'test')}: " if finding.tests else ""
         show_text(f"  {tests}{one_line(finding.text)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
@@ -40,33 +39,29 @@ class CommitRange(Record):
     """Where the commits are listed; null where that is not known."""
 
 
-@dataclass(frozen=True)
-class Card:
-    """What a person has to know of a broken device before anything else.
-
-    Attributes:
-        again: the outcome of the new failures on retry; None where none was.
-        cluster: the failures that it is a part of; None where nothing tells.
-        part: those of the device that reproduces it.
-        first_bad: the first night of those failures.
-        plugin: its commits or versions; None where they are not known.
-        commands: what reproduces it, in a checkout of the repository that has the device file.
-        bisect: the command that finds the first bad nightly; None where no test of ours shows it.
-        issue: an address that opens an issue with the text filled in; None where nobody is named.
-        where: who receives the issue: PyTorch or the vendor.
-
-    """
+class Card(Record):
+    """What a person has to know of a broken device before anything else."""
 
     headline: str
+    """What broke, in a few words."""
     again: str | None
+    """The outcome of the new failures on retry; null where none was retried."""
     cluster: Cluster | None
+    """The failures that it is a part of; null where nothing tells."""
     part: ClusterDevice | None
+    """Those of the device that reproduces it."""
     first_bad: Mark | None
+    """The first night of those failures."""
     plugin: CommitRange | None
+    """What changed of the plugin before it; null where nothing did, or it is not known."""
     commands: tuple[str, ...]
+    """What reproduces it, in a checkout of the repository that has the device file."""
     bisect: str | None
+    """The command that finds the first bad nightly; null where no test of ours shows it."""
     issue: str | None
+    """An address that opens an issue with the text filled in; null where nobody is named."""
     where: str
+    """Its receiver: PyTorch or the vendor."""
 
     @property
     def pytorch(self) -> CommitRange | None:

@@ -27,7 +27,6 @@ from ootci.resources import dashboard_folder
 
 from .badge import tests_releases
 from .card import Card
-from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .facts import age_when_taken
 from .link_pictures import link_pictures
 from .links import cluster_path, device_path, site_address
@@ -49,8 +48,8 @@ from .pages.board import board
 from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters
 from .pages.compat import compat_page, symbols_page
+from .pages.device import device_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
-from .pages.findings import FindingsFile
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.front import by_urgency, devices_file, front_grid, front_page, groups_of, main_clusters, nights_of_each
 from .pages.health import health_page
@@ -75,7 +74,6 @@ from .pages.operators import (
 )
 from .pages.parity import DeviceParityFile, ParityNights, device_parity, parity_page
 from .pages.past_errors import DeviceFailures, Names
-from .pages.published import api_file
 from .pages.registry import add_page, registry_page
 from .pages.run_files import runs_files
 from .pages.runs import RunPages, with_listed
@@ -84,6 +82,7 @@ from .pages.test_nights import TestNights, recent_failures
 from .pages.trends import device_trends_page, trends_page
 from .places import Places
 from .publish import File, documentation_files, publish, require_documentation
+from .run_pages import RunPage, by_nightly, judged_page, last_report, run_pages
 from .search import Entry, search_index
 from .trend_series import TrendDay, trend
 
@@ -224,27 +223,22 @@ class _Pages:
         others = [(other, self._run_of(other, device)) for other in self._verdicts.also if other.device == name]
         support = self._support[name] = support_of(device, verdict, own, others, predicted)
         address = self._pages.canonical("")
-        shown = device_page(item, verdict, pages, run, plan, self._main.get(name), address, predicted)
-        self._clusters.read(shown)
-        self._cards[name] = shown.card
+        heads = {plan_id: page.run for plan_id, page in counting.items()}
+        ready = readiness(verdict, heads) if device.pull_requests else None
+        shown = device_page(item, verdict, pages, run, plan, self._main.get(name), address, predicted, ready)
+        self._clusters.read(name, shown.run)
+        self._cards[name] = shown.file.card
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = self._lately(name, nights) if pages else None
-        heads = {plan_id: page.run for plan_id, page in counting.items()}
-        ready = readiness(verdict, heads) if device.pull_requests else None
         errors = self._errors(device, nights)
         if models := device_models(self._history, name, nights, self._pages.runs[name]):
             self._models[name] = models
         values = {"coverage": coverage, "lately": lately, "models": models, "parity": own_tests, "support": support}
-        beside = self._beside(name)
-        yield self._pages.show(
-            device_path(name), "device.html", page=shown, accuracy=errors, readiness=ready, **values, **beside
-        )
+        yield from shown.files(self._pages, accuracy=errors, **values, **self._beside(name))
         yield from device_accuracy_page(self._pages, errors)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
-        findings = shown.run.findings if shown.run is not None else ()
-        yield api_file(f"findings/{name}.json", FindingsFile(device=name, run_id=verdict.run_id, findings=findings))
         yield from runs_files(self._pages, device, verdict, pages, self._plans)
         days = trend(device, verdict, self._nightlies, heads, self._pages.runs[name], self._verdicts.planned_at)
         self._trends[name] = days

@@ -57,7 +57,7 @@ def test_a_fallback_is_said_on_the_device_s_page_and_on_the_run_s(site: Path) ->
 def test_a_silent_device_leads_to_its_last_report(site: Path) -> None:
     panel = device(site, "fjord").one("section", class_="empty")
     assert "has no report from it" in panel.text
-    assert panel.one("a").attributes["href"] == f"{plan_id(10)}/index.html"
+    assert panel.one("a").attributes["href"] == f"../../d/fjord/{plan_id(10)}/index.html"
 
 
 def test_a_device_that_never_ran_and_a_paused_one_say_so(site: Path) -> None:

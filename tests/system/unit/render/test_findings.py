@@ -11,7 +11,8 @@ from unit.samples import nights, outcomes, run
 
 from ootci.model.outcome import Outcome
 from ootci.model.run import Run
-from ootci.stages.render.pages.findings import FindingsFile, findings
+from ootci.stages.render.pages.device import DeviceFile
+from ootci.stages.render.pages.findings import findings
 
 KERNEL = "Could not run '{}' with arguments from the 'PrivateUse1' backend. This could be because"
 NO_ADD = f"blocked by aten::add.out: {KERNEL.format('aten::add.out')}"
@@ -122,7 +123,7 @@ def test_the_page_begins_with_them_and_leads_to_what_to_implement(tmp_path: Path
     assert "such as integration/" in items[0]
     assert items[-1].startswith("missing the device does not have: fork detection torch.manual_seed asks")
     assert "such as" not in items[-1]
-    published = FindingsFile.model_validate_json((tmp_path / "site" / "api/v1/findings/dev.json").read_bytes())
+    published = DeviceFile.model_validate_json((tmp_path / "site" / "api/v1/devices/dev.json").read_bytes())
     assert published.findings == findings(record, len(record.outcomes), frozenset())
 
 

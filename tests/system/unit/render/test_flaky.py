@@ -5,8 +5,8 @@ from __future__ import annotations
 from unit.render.sample import Sample
 from unit.render.sample_runs import FIRST_NIGHT
 
-from ootci.stages.render.device_view import run_pages
 from ootci.stages.render.pages.flaky import OF_A_DEVICE, FlakyEntry, FlakyFile, flaky_file, flaky_of_device
+from ootci.stages.render.run_pages import run_pages
 
 
 def test_a_nightly_that_did_not_concern_the_device_is_no_night_of_it(sampled: Sample) -> None:

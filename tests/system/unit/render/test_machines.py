@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from jsonschema import Draft7Validator
-from unit.render.pages import content
+from unit.render.pages import content, read
 from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 
@@ -115,6 +115,24 @@ def test_devices_say_what_the_verdicts_say(sampled: Sample, site: Path) -> None:
         ):
             assert item[key] == said[key], key
         assert bool(item["run_page"]) == bool(said["run_id"])
+
+
+def test_the_file_of_a_device_says_what_the_verdicts_and_its_page_say(site: Path) -> None:
+    cards = 0
+    for verdict in content(site / "api/v1/verdicts.json")["devices"]:
+        name = verdict["device"]
+        file, page = content(site / f"api/v1/devices/{name}.json"), read(site / f"d/{name}/index.html")
+        assert file["verdict"] == verdict
+        assert urljoin(f"api/v1/devices/{name}.json", file["page"]) == f"d/{name}/index.html"
+        if file["run_page"]:
+            assert (site / urljoin(f"api/v1/devices/{name}.json", file["run_page"])).is_file()
+        facets = page.find("div", class_="facets")
+        assert bool(facets) == bool(file["card"]), name
+        if file["card"]:
+            assert facets[0].one("pre").text == " ".join(file["card"]["commands"])
+            assert file["card"]["headline"] in facets[0].text
+            cards += 1
+    assert cards > 3
 
 
 def test_the_gate_at_the_top_is_the_same_below_api(site: Path) -> None:

@@ -35,7 +35,8 @@ _OUTCOMES = st.dictionaries(st.sampled_from(_NAMES), st.sampled_from([name.value
 def written(folder: Path, runs: list[StoredRun]) -> list[Path]:
     """The files of runs that share a table, in a folder of their own."""
     paths = []
-    files = [run_files.run_file(item, None) for item in runs]
+    records = [run_files.run_file(item, None) for item in runs]
+    files = [(f"api/v1/{run_files.run_path(item)}", item.to_json().encode()) for item in records]
     for name, body in (*files, *run_files.tests_files(runs[0].tests)):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -171,5 +172,5 @@ def test_what_the_vendor_knew_is_told(tmp_path: Path) -> None:
     )
     night = with_runs(plan(0), known_failures=(entry,))
     found = stored(run(0, smoke={"a": "failed", "b": "failed"}, integration={}))
-    (tmp_path / "run.json").write_bytes(run_files.run_file(found, night)[1])
+    (tmp_path / "run.json").write_bytes(run_files.run_file(found, night).to_json().encode())
     assert content(tmp_path / "run.json")["known"] == [0]

@@ -11,7 +11,7 @@ from unit.render.pages import Element, addresses, check_markup, follow, read
 from unit.render.sample import NOW, Sample
 
 from ootci.stages.render import render
-from ootci.stages.render.device_view import run_pages
+from ootci.stages.render.run_pages import run_pages
 
 
 @pytest.fixture(scope="module")

@@ -33,10 +33,11 @@ from ootci.model.verdict import (
     VerdictName,
 )
 from ootci.resources import dashboard_folder
-from ootci.stages.render.device_view import device_page, run_pages
 from ootci.stages.render.page_maker import PageMaker
 from ootci.stages.render.pages.accuracy import DeviceAccuracyFile, OperatorAccuracy, accuracy_file
+from ootci.stages.render.pages.device import device_page
 from ootci.stages.render.pages.operators import device_coverage
+from ootci.stages.render.run_pages import run_pages
 
 DEVICE = 5 * 1024 * 1024
 """Of a page that only an attack makes; that of ten thousand honest failures is held to far less by `test_budgets`."""
@@ -174,10 +175,10 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     shown = device_page(item.model_copy(update={"device": device}), judged, pages, evil, plan)
     coverage = device_coverage(None, None)
     maker = PageMaker(dashboard_folder() / "templates", (), sampled.verdicts, None, alike=alike, place=lambda _: place)
-    values = {"page": shown, "coverage": coverage, "accuracy": worst_accuracy()}
+    values: dict[str, object] = {"coverage": coverage, "accuracy": worst_accuracy()}
     values |= dict.fromkeys(("support", "before", "after"), ())
-    values |= dict.fromkeys(("lately", "models", "parity", "readiness"))
-    _, content = maker.show("d/borealis/index.html", "device.html", **values)
+    values |= dict.fromkeys(("lately", "models", "parity"))
+    _, content = next(shown.files(maker, **values))
     sections = "; ".join(f"{part[:24]!r} {len(part.encode())}" for part in re.split("<h[23][ >]", content.decode()))
     assert len(content) < DEVICE, sections
     for heading in (

@@ -14,7 +14,7 @@ from .accuracy import AccuracyFile, DeviceAccuracyFile
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
 from .compat import CompatFile, SymbolsFile
-from .findings import FindingsFile
+from .device import DeviceFile
 from .flaky import FlakyFile
 from .front import DevicesFile
 from .health import HealthFile
@@ -71,10 +71,10 @@ KINDS: tuple[Kind, ...] = (
     Kind("health", HealthFile, "How old everything is that the site is made from."),
     Kind("runs", RunsFile, "Every attempt of {}, each with the file of its outcomes.", "runs"),
     Kind(
-        "findings",
-        FindingsFile,
-        "What to fix first on {}: what PyTorch needs it for, and where to implement it.",
-        "findings",
+        "device",
+        DeviceFile,
+        "{} on the newest nightly: verdict, what broke, since when and whose, how to reproduce it, what to fix first.",
+        "devices",
     ),
     Kind("trends", TrendFile, "The last three months of {}: counts and durations.", "trends"),
     Kind("device_operators", DeviceOperatorsFile, "The result of every operator and dtype on {}.", "operators"),

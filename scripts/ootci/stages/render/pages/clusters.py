@@ -14,10 +14,10 @@ from ootci.model.record import Time
 from ootci.model.verdict import Verdicts
 
 from ..card import UPSTREAM, Card, cluster_card
-from ..device_view import DevicePage
 from ..links import cluster_path, device_path
 from ..page_maker import PageMaker
 from ..publish import File
+from ..run_view import RunView
 from ..search import Entry
 from ..status import VERDICTS
 from ..text import Excerpt, excerpt, one_line
@@ -93,9 +93,8 @@ class Clusters:
             return "same error"
         return f"not seen on the reference device, which is {', '.join(self._controls)}" if self._controls else None
 
-    def read(self, page: DevicePage) -> None:
-        """Keep what a cluster's page takes from a device's page."""
-        name, run = page.device.name, page.run
+    def read(self, name: str, run: RunView | None) -> None:
+        """Keep what a cluster's page takes from the newest run of a device."""
         path = device_path(name)
         places = self._places[name] = {}
         texts = self._texts[name] = {}

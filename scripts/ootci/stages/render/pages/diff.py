@@ -15,9 +15,9 @@ from ootci.model.outcome import NOT_EXECUTED, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
 
-from ..device_view import RunPage
 from ..page_maker import PageMaker
 from ..publish import File
+from ..run_pages import RunPage
 from ..status import CHANGES, OUTCOMES, Status
 from ..text import one_line
 from .run_files import by_age

@@ -14,7 +14,6 @@ from ootci.model.record import Record
 from ootci.model.run import Run
 
 from ..text import one_line
-from .published import Published
 
 LIMIT = 6
 """Errors and refusals, of each so many; the lists of tests below have everything."""
@@ -42,18 +41,6 @@ class Finding(Record):
     """One sentence: what PyTorch needs it for; null where that is not known."""
     implement: str | None
     """One sentence: where to implement it; null where that is not known."""
-
-
-class FindingsFile(Published):
-    """findings/<device>.json: what to fix first, by the run that the device's verdict is about."""
-
-    device: str
-    """Name of the device."""
-    run_id: str | None
-    """The run; null when nothing was reported."""
-    findings: tuple[Finding, ...]
-    """Errors first, because they decide the verdict, then refusals; of each what explains most tests first. A device of
-    which less than a tenth of the tests does not pass has only what it lacks."""
 
 
 def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, ...]:

@@ -10,9 +10,9 @@ from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 
-from ..device_view import RunPage, by_nightly
 from ..page_maker import PageMaker
 from ..publish import File
+from ..run_pages import RunPage, by_nightly
 from .published import Published, WithPage, api_file
 
 RANKED = 250

@@ -22,12 +22,12 @@ from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
 from ootci.model.verdict import Night, VerdictName, Verdicts
 from ootci.model.words import many
 
-from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
 from ..links import folder_name, nightly_path, pytorch_commit, web_address
 from ..nights import before_words
 from ..page_maker import PageMaker
 from ..publish import File
+from ..run_pages import RunPage, by_nightly
 from ..status import VERDICTS, urgency
 from ..text import one_line
 from .accuracy import GrownError

@@ -22,11 +22,11 @@ from ootci.model.record import Record, Time
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
-from ..device_view import RunPage
 from ..facts import torch_view
 from ..links import RUNS, device_path, folder_name
 from ..page_maker import PageMaker
 from ..publish import File
+from ..run_pages import RunPage
 from .published import SCHEMA_VERSION, Compact, Published, api_file
 
 TESTS = "tests"
@@ -148,15 +148,15 @@ class TestsFile(Published):
     """In the order of rows."""
 
 
-def run_path(run: Run) -> str:
+def run_path(run: Run | RunFile) -> str:
     """Address of the file of an attempt, from the API's folder; the place stays when a later attempt comes."""
     return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
 
 
-def run_file(run: StoredRun, plan: Plan | None) -> File:
+def run_file(run: StoredRun, plan: Plan | None) -> RunFile:
     """The file of an attempt; ``plan`` is its nightly, with the vendor's declarations."""
     head, known = run.head, known_ids(plan, run)
-    file = RunFile(
+    return RunFile(
         schema_version=SCHEMA_VERSION,
         **{name: getattr(head, name) for name in _OF_THE_RUN},
         stages=tuple(RunStage(**stage.model_dump(include=set(RunStage.model_fields))) for stage in head.stages),
@@ -167,7 +167,6 @@ def run_file(run: StoredRun, plan: Plan | None) -> File:
         tests=f"../../{TESTS}/",
         tests_each=TESTS_EACH,
     )
-    return api_file(run_path(head), file)
 
 
 def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]:

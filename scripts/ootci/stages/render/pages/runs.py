@@ -21,14 +21,15 @@ from ootci.model.verdict import AS_EXPECTED, BROKEN, NEW_FAILURES, Change, Chang
 
 from ..changes import FEW, change_groups
 from ..commands import commands
-from ..device_view import DevicePage, RunPage, by_nightly, last_report
 from ..links import LATEST, device_path
 from ..page_maker import PageMaker
 from ..publish import File
+from ..run_pages import RunPage, by_nightly, last_report
 from ..run_view import run_view
+from .device import DevicePage
 from .night_failure import streak, streaks_of
-from .published import API
-from .run_files import by_age, run_file, run_path
+from .published import API, api_file
+from .run_files import RunFile, by_age, run_file, run_path
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 RECENT_NIGHTS = 14
@@ -78,8 +79,8 @@ class RunPages:
         self._plans = plans
         self._counting = by_nightly(pages)
         self._shown = shown
-        self._judged = {night.run_id: night for night in shown.verdict.history}
-        self._streaks = streaks_of(shown.verdict)
+        self._judged = {night.run_id: night for night in shown.file.verdict.history}
+        self._streaks = streaks_of(shown.file.verdict)
         self._told = {plan_id: page.run for plan_id, page in self._counting.items()}
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
         self._before = {after.run.id: before for before, after in nights}
@@ -91,11 +92,12 @@ class RunPages:
         last, recent = last_report(self._pages), _since(RECENT_NIGHTS, self._plans)
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
-            yield run_file(page.stored, plan)
+            file = run_file(page.stored, plan)
+            yield api_file(run_path(file), file)
             if not page.is_listed:
                 is_recent = page is last or plan is None or plan.created_at >= recent
                 base = earlier[page.run.channel].of(page.stored).before
-                yield from self._page(page, plan, base, is_recent=is_recent, is_last=page is last)
+                yield from self._page(page, file, plan, base, is_recent=is_recent, is_last=page is last)
             # Attempts are in order, and the one that counts is the last of its nightly.
             counts = page.latest and plan is not None and concerns(plan, self._device.name)
             if plan is not None and counts and page.run.channel is not None:
@@ -105,8 +107,9 @@ class RunPages:
         """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
         for page in pages:
             night = nights[page.run.plan_id]
-            yield run_file(page.stored, night.plan)
-            values = self._values(page, night.plan, (), is_whole=True, is_recent=True)
+            file = run_file(page.stored, night.plan)
+            yield api_file(run_path(file), file)
+            values = self._values(page, file, night.plan, (), is_whole=True, is_recent=True)
             yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)
 
     def _night(self, page: RunPage) -> Night | None:
@@ -114,12 +117,19 @@ class RunPages:
         return self._judged.get(page.run.id) if page.latest else None
 
     def _page(
-        self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_recent: bool, is_last: bool
+        self,
+        page: RunPage,
+        file: RunFile,
+        plan: Plan | None,
+        base: StoredRun | None,
+        *,
+        is_recent: bool,
+        is_last: bool,
     ) -> Iterator[File]:
         reported = any(page.stored.states)
         comparable = base is not None and reported
         changes = changes_between(base, page.stored, unsettled=page.unsettled) if comparable else ()
-        values = self._values(page, plan, changes, is_whole=is_last, is_recent=is_recent)
+        values = self._values(page, file, plan, changes, is_whole=is_last, is_recent=is_recent)
         if base is not None:
             news = [change for change in changes if change.change is not ChangeName.STILL_FAILING]
             values |= {
@@ -138,19 +148,29 @@ class RunPages:
             yield self._maker.show(path, "run.html", **{**values, "canonical": where}, latest=True)
 
     def _values(
-        self, page: RunPage, plan: Plan | None, changes: Sequence[Change], *, is_whole: bool, is_recent: bool
+        self,
+        page: RunPage,
+        file: RunFile,
+        plan: Plan | None,
+        changes: Sequence[Change],
+        *,
+        is_whole: bool,
+        is_recent: bool,
     ) -> dict[str, object]:
         """What the page of a run is made of, as far as it compares the run with no other."""
         run = self._history.whole(page.stored, page.stored.with_outcomes(NOT_PASSED if is_whole else FAILURES))
         night = self._night(page)
-        # The device's page, where its verdict is about this run.
-        whole = self._shown if night and night.run_id == self._shown.verdict.run_id else None
+        # What the device's page shows, where its verdict is about this run.
+        about = self._shown.file
+        whole = about if night and night.run_id == about.verdict.run_id else None
         failing = [outcome.id for outcome in run.outcomes if outcome.is_failure]
         is_broken = bool(failing) or (night is not None and night.verdict in BROKEN)
         ends = self._streaks.get(night.plan_id) if night else None
         return {
             "device": self._device,
-            "page": page,
+            "page": file,
+            "permalink": page.path,
+            "counts": page.latest,
             "view": run_view(
                 self._shown.item,
                 run,
@@ -161,7 +181,7 @@ class RunPages:
                 is_whole=is_whole,
                 is_recent=is_recent,
             ),
-            "file": None if is_whole else f"{API}/{run_path(page.run)}",
+            "file": None if is_whole else f"{API}/{run_path(file)}",
             "base": None,
             "groups": (),
             "withdrawn": None,

@@ -27,7 +27,7 @@ from .findings import Finding
 from .published import Compact, RegisteredEntry, api_file
 
 if TYPE_CHECKING:
-    from ..page_maker import PageMaker  # imports Jinja, which whoever reads the file does without
+    from ..page_maker import PageMaker  # imports Jinja, which readers of the file do without
 
 NIGHTS = 30
 _TOP = "../../../"

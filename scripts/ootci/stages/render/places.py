@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 
-from ootci.history.tables import TestTable
+from ootci.history.tables import Test, TestTable
 from ootci.model.outcome import file_of
 
 FILES = 1_000
@@ -29,7 +31,7 @@ class TestFile:
     Attributes:
         name: the file's name in the suite.
         page: its page's address from the top.
-        tests: the rows of each of its tests in the table of tests, by id.
+        tests: how many tests it has had.
 
     """
 
@@ -39,28 +41,18 @@ class TestFile:
     suite: str
     name: str
     page: str
-    tests: dict[str, list[int]] = field(default_factory=dict)
+    tests: int
 
 
 class Places:
     """The files that have a page, and the place of each of their tests; tests are only ever added to the table."""
 
     def __init__(self, table: TestTable) -> None:
-        self._files: dict[tuple[str, str], TestFile] = {}
-        self._of_test: dict[str, TestFile | None] = {}
-        beyond: set[tuple[str, str]] = set()
-        for row, test in enumerate(table.tests):
-            if test.id not in self._of_test:
-                key = (test.suite, file_of(test.id, test.suite))
-                if key not in self._files and len(self._files) < FILES:
-                    self._files[key] = TestFile(*key, page=_page(*key))
-                if key not in self._files:
-                    beyond.add(key)
-                self._of_test[test.id] = self._files.get(key)
-            file = self._of_test[test.id]
-            if file is not None:
-                file.tests.setdefault(test.id, []).append(row)
-        self.beyond = len(beyond)
+        self.tests = table
+        # A test whose suite changed is where it was seen first.
+        sizes = Counter(_file(test) for row, test in enumerate(table.tests) if table.rows_of_id(test.id)[0] == row)
+        self._files = {key: TestFile(*key, _page(*key), size) for key, size in islice(sizes.items(), FILES)}
+        self.beyond = len(sizes) - len(self._files)
         """Files that have no page."""
 
     @property
@@ -72,10 +64,19 @@ class Places:
         """A file by its name."""
         return self._files.get((suite, name))
 
+    def file_of(self, test_id: str) -> TestFile | None:
+        """The file of a test; None where it has no page."""
+        rows = self.tests.rows_of_id(test_id)
+        return self._files.get(_file(self.tests[rows[0]])) if rows else None
+
     def of(self, test_id: str) -> str | None:
         """The address from the top of the nights of a test that was ever not passing; None where they have no page."""
-        file = self._of_test.get(test_id)
+        file = self.file_of(test_id)
         return f"{file.page}#{anchor(test_id)}" if file is not None else None
+
+
+def _file(test: Test) -> tuple[str, str]:
+    return test.suite, file_of(test.id, test.suite)
 
 
 def anchor(test_id: str) -> str:

@@ -42,7 +42,7 @@ NAMES = (
 def table(*tests: tuple[str, str]) -> TestTable:
     """A table with a row for each suite and id."""
     made = TestTable()
-    made.tests += [tables.Test(test_id, suite, None, None) for suite, test_id in tests]
+    made.rows_of(tables.Test(test_id, suite, None, None) for suite, test_id in tests)
     return made
 
 
@@ -73,7 +73,7 @@ def test_a_folder_is_nothing_but_plain_letters(name: str) -> None:
 def test_a_test_stays_where_it_was_first_when_its_suite_changes() -> None:
     places = Places(table(("smoke", "smoke/test_x.py::a"), ("ops", "smoke/test_x.py::a")))
     (file,) = places.files
-    assert (file.suite, file.tests) == ("smoke", {"smoke/test_x.py::a": [0, 1]})
+    assert (file.suite, file.tests, places.file_of("smoke/test_x.py::a")) == ("smoke", 1, file)
 
 
 def test_files_without_end_have_no_pages_and_are_counted() -> None:

@@ -184,14 +184,19 @@ class Lives:
             "first_devices": _first_devices,
             "by_nights": _by_nights,
         }
-        self._found: dict[str, list[str]] = {}
-        # By row: the newest night on which it was not passing, and on how many devices it fails now.
-        self._last: dict[int, int] = {}
-        self._now: Counter[int] = Counter()
+        # By test: the newest night on which it was not passing, and on how many devices it fails now.
+        self._last: dict[str, int] = {}
+        self._now: Counter[str] = Counter()
         for item in devices:
             for row, last in zip(item.found.rows, item.found.last, strict=True):
-                self._last[row] = max(last, self._last.get(row, 0))
-                self._now[row] += item.newest((row,)) == FAILED
+                test_id = places.tests[row].id
+                self._last[test_id] = max(last, self._last.get(test_id, 0))
+                self._now[test_id] += item.newest((row,)) == FAILED
+        # By file: those tests first that fail on most devices, then those that failed last.
+        self._ever: dict[str, list[str]] = {file.page: [] for file in places.files}
+        for test_id in sorted(self._last, key=lambda test_id: (-self._now[test_id], -self._last[test_id], test_id)):
+            if (file := places.file_of(test_id)) is not None:
+                self._ever[file.page].append(test_id)
 
     def pages(self, maker: PageMaker) -> Iterator[File]:
         """The list of all files, the page of each with a test that was ever not passing, and the file of each page."""
@@ -210,15 +215,15 @@ class Lives:
         )
         yield api_file("lives.json", LivesFile(files=tuple(item for item in listed if item.ever)))
         for file in self._places.files:
-            if self._ever(file):
+            if self._ever[file.page]:
                 life = self._life_file(file)
-                passing = {test.id: self._passing(file.tests[test.id]) for test in life.tests}
+                passing = {test.id: self._passing(self._rows(test.id)) for test in life.tests}
                 yield api_file(entries[file.page].path, life)
                 yield maker.show(
                     file.page,
                     "life.html",
                     page=life,
-                    of=len(file.tests),
+                    of=file.tests,
                     passing=passing,
                     runs=maker.runs,
                     drawn=lambda row: nights_of_test(row.nights, self._nightlies, self._grid, maker.runs[row.device]),
@@ -227,47 +232,34 @@ class Lives:
 
     def found(self) -> Iterator[Entry]:
         """Every test that was ever not passing and has a page, for the search; what failed last comes first."""
-        last = {
-            test_id: max(self._last.get(row, -1) for row in rows)
-            for file in self._places.files
-            for test_id, rows in file.tests.items()
-        }
-        for test_id in sorted(last, key=lambda test_id: (-last[test_id], test_id)):
+        for test_id in sorted(self._last, key=lambda test_id: (-self._last[test_id], test_id)):
             page = self._places.of(test_id)
-            if page is not None and last[test_id] >= 0:
+            if page is not None:
                 yield Entry("test", one_line(test_id, 200), page)
 
     def of_entry(self, entry: KnownFailure) -> str | None:
         """The page of the file that a list of known failures names, from the top; None where it has none."""
         file = self._places.file(entry.suite, file_of(entry.id, entry.suite))
-        return file.page if file is not None and self._ever(file) else None
+        return file.page if file is not None and self._ever[file.page] else None
 
-    def _ever(self, file: TestFile) -> list[str]:
-        """The tests that were ever not passing: those first that fail on most devices, then what failed last."""
-        if file.page not in self._found:
-            found = [
-                (-sum(self._now[row] for row in rows), -max(self._last.get(row, -1) for row in rows), test_id)
-                for test_id, rows in file.tests.items()
-                if any(row in self._last for row in rows)
-            ]
-            self._found[file.page] = [test_id for *_, test_id in sorted(found)]
-        return self._found[file.page]
+    def _rows(self, test_id: str) -> Sequence[int]:
+        return self._places.tests.rows_of_id(test_id)
 
     def _entry(self, file: TestFile) -> LifeEntry:
-        ever = self._ever(file)
+        ever = self._ever[file.page]
         return LifeEntry(
             suite=file.suite,
             file=file.name,
-            tests=len(file.tests),
+            tests=file.tests,
             ever=len(ever),
-            failing=sum(any(self._now[row] for row in file.tests[test_id]) for test_id in ever),
+            failing=sum(self._now[test_id] > 0 for test_id in ever),
             path=f"lives{file.page.removeprefix('t').removesuffix('/index.html')}.json",
             page=f"{_TOP}{file.page}",
         )
 
     def _failing(self, file: TestFile) -> list[tuple[str, int]]:
         """The devices on which tests of a file fail now, with how many do, the most first."""
-        tests = [file.tests[test_id] for test_id in self._ever(file)]
+        tests = [self._rows(test_id) for test_id in self._ever[file.page]]
         counts = [(item.name, sum(item.newest(rows) == FAILED for rows in tests)) for item in self._devices]
         return sorted((pair for pair in counts if pair[1]), key=lambda pair: -pair[1])
 
@@ -276,11 +268,11 @@ class Lives:
         return sum(item.newest(rows) == PASSED for item in self._devices if not item.has(rows))
 
     def _life_file(self, file: TestFile) -> LifeFile:
-        ever = self._ever(file)
+        ever = self._ever[file.page]
         tests: list[TestLife] = []
         shown = 0
         for test_id in ever:
-            rows = file.tests[test_id]
+            rows = self._rows(test_id)
             devices = tuple(self._life(item, test_id, rows) for item in self._devices if item.has(rows))
             shown += min(len(devices), DEVICES)
             if shown > ROWS:

@@ -19,6 +19,9 @@ from ootci.model.outcome import Outcome
 from .layout import RESTORE
 from .states import number_of, number_with
 
+_JSON = json.JSONEncoder(separators=(",", ":"))
+"""Made once: ``json.dumps`` would make one for each test."""
+
 
 class Test(NamedTuple):
     """A test's columns besides its outcome."""
@@ -31,7 +34,7 @@ class Test(NamedTuple):
 
 def write_list(outcomes: Sequence[Outcome]) -> bytes:
     """The file of the list of tests, all of one suite, that have these outcomes: the suite, then a line each."""
-    lines = [json.dumps((item.id, item.capability, item.title), separators=(",", ":")) for item in outcomes]
+    lines = [_JSON.encode((item.id, item.capability, item.title)) for item in outcomes]
     return "".join(f"{line}\n" for line in (json.dumps(outcomes[0].suite), *lines)).encode()
 
 
@@ -122,7 +125,7 @@ class TestTable:
         """The rows of the tests of each capability."""
         self._rows: dict[Test, int] = {}
         self._masks: dict[frozenset[str], tuple[int, int]] = {}
-        self._by_id: dict[str, list[int]] = {}
+        self._by_id: dict[str, tuple[int, ...]] = {}
         self._with_others = 0, 0
         self._sorted: list[tuple[str, int]] = []
 
@@ -168,7 +171,7 @@ class TestTable:
             if row is None:
                 row = self._rows[test] = len(self.tests)
                 self.tests.append(test)
-                self._by_id.setdefault(test.id, []).append(row)
+                self._by_id[test.id] = (*self.rows_of_id(test.id), row)
                 if test.capability is not None:
                     self.by_capability.setdefault(test.capability, []).append(row)
             rows.append(row)

@@ -18,7 +18,7 @@ from ootci.model.device import Device
 from ootci.model.difference import RunFacts
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan
-from ootci.model.record import Record, Time
+from ootci.model.record import Record, Time, compact_record
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
@@ -120,7 +120,8 @@ class RunFile(RunFacts, Compact):
 _OF_THE_RUN = RunFile.model_fields.keys() & Run.model_fields.keys() - {"schema_version", "stages", "outcomes"}
 
 
-class TestEntry(Record):
+@compact_record
+class TestEntry:
     """A test, whichever devices it ran on."""
 
     __test__ = False  # not a test of pytest, whatever its name

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
@@ -285,13 +286,22 @@ def _our_id(name: str, classname: str) -> tuple[str, str]:
 
     A file that cannot be collected has the name ``smoke.test_x`` and no class.
     """
-    parts = (classname or name).split(".")
+    place, suite = _our_place(classname or name)
+    if suite is None:
+        return short_id(f"{classname}::{name}"), "unknown"
+    return short_id(f"{place}::{name}" if classname else place), suite
+
+
+# Tests that follow each other are of one class.
+@lru_cache(maxsize=64)
+def _our_place(dotted: str) -> tuple[str, str | None]:
+    """What the ids of the tests of a class begin with, and its suite; None where it is of none of ours."""
+    parts = dotted.split(".")
     begin = next((number for number, part in enumerate(parts) if part in OURS), None)
     if begin is None:
-        return short_id(f"{classname}::{name}"), "unknown"
+        return dotted, None
     end = next((number for number, part in enumerate(parts) if part.startswith("test_")), len(parts) - 1)
-    path = "/".join(parts[begin : end + 1]) + ".py"
-    return short_id("::".join([path, *parts[end + 1 :], *([name] if classname else [])])), parts[begin]
+    return "::".join(["/".join(parts[begin : end + 1]) + ".py", *parts[end + 1 :]]), parts[begin]
 
 
 def _seconds(text: str | None) -> float:

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from xml.sax.saxutils import escape
 
 from ootci.model.build import StageStatus
 from ootci.model.excerpt import allowed, excerpt
@@ -94,7 +94,7 @@ FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 _NOT_PLAIN = re.compile('[\x00-\x1f&<>"\ud800-\udfff\ufffe\uffff]')
 """Characters that an XML reader does not return as they were written."""
 _OUTCOME, _DURATION = attrgetter("outcome"), attrgetter("duration")
-_IN_ATTRIBUTES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#09;"}
+_IN_ATTRIBUTES = str.maketrans({'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#09;"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +220,8 @@ def _result(tag: str, message: str, kind: str, text: str | None) -> str:
 
 
 def _attribute(text: str) -> str:
-    return text if _NOT_PLAIN.search(text) is None else escape(allowed(text), _IN_ATTRIBUTES)
+    return text if _NOT_PLAIN.search(text) is None else _content(text).translate(_IN_ATTRIBUTES)
 
 
 def _content(text: str) -> str:
-    return escape(allowed(text))
+    return escape(allowed(text), quote=False)

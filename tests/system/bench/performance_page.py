@@ -42,10 +42,11 @@ def _reading(rows: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _pages(rows: Mapping[str, Any]) -> Iterable[str]:
-    yield "| tool | seconds | peak MiB |"
-    yield "| --- | ---: | ---: |"
+    yield "| tool | seconds | noise | peak MiB |"
+    yield "| --- | ---: | ---: | ---: |"
     for name, row in rows.items():
-        cells = f"{row} |" if isinstance(row, str) else f"{row['processor_s']:.2f} | {row['peak_mib']}"
+        measured = not isinstance(row, str)
+        cells = f"{row['processor_s']:.2f} | {row['noise']:.0%} | {row['peak_mib']}" if measured else f"{row} | |"
         yield f"| {name} | {cells} |"
 
 
@@ -139,8 +140,10 @@ SECTIONS: dict[str, Section] = {
     ),
     "pages": Section(
         "From reports to pages",
-        "200,000 test cases in 20 reports, one of each device: what we need to collect them, keep them, judge them and "
-        "make every page of the site, and what others need to make a page of each.",
+        "200,000 test cases. In 20 reports, one of each device: what we need to collect them, keep them, judge them "
+        "and make every page of the site, and what others need to make a page of each. In one report: what we need to "
+        "collect it and to make the pages of its device, of which each error has one, and what others need to make one "
+        "page. Each process is measured as a whole.",
         _pages,
     ),
 }

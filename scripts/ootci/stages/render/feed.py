@@ -1,4 +1,4 @@
-"""Atom feeds: an entry for each change of a verdict, for failures that began, predicted breaks, and worse accuracy.
+"""Atom feeds: an entry for each change of a verdict, new failures, predicted breaks, and accuracy regressions.
 
 An entry's id is made of the site's address, of what happened, to which device and on which nightly, and of nothing
 else: rendering again never changes it. Links are absolute where the site's address is known, else relative to the feed.
@@ -24,7 +24,7 @@ from ootci.model.words import many
 
 from .card import Card
 from .links import cluster_path, device_path, folder_name
-from .pages.accuracy import GrownError
+from .pages.accuracy import OperatorRegression
 from .pages.night_failure import NightFailure
 from .status import VERDICTS
 from .text import one_line
@@ -215,18 +215,21 @@ def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]
         )
 
 
-def accuracy_entries(grown: Mapping[str, Sequence[GrownError]], devices: Mapping[str, Device]) -> Iterator[Entry]:
-    """Each nightly on which errors of operators grew and still are larger; an entry goes when they shrink again."""
-    for plan_id, errors in grown.items():
+def accuracy_entries(
+    regressions: Mapping[str, Sequence[OperatorRegression]], devices: Mapping[str, Device]
+) -> Iterator[Entry]:
+    """Each nightly on which accuracy regressions began that last; an entry goes when they are over."""
+    for plan_id, errors in regressions.items():
         first, on = errors[0], errors[0].devices[0]
         names = sorted({item.device for error in errors for item in error.devices})
         more = f" and {many(len(errors) - 1, 'other')}" if len(errors) > 1 else ""
+        noun = "Accuracy regressions" if len(errors) > 1 else "Accuracy regression"
         yield Entry(
             id=f"accuracy/{folder_name(plan_id)}",
-            updated=datetime.combine(on.growth.since, time(), timezone.utc),
-            title=f"Accuracy worse on {_names(names, devices)}: {first.operator} {first.dtype}{more}",
+            updated=datetime.combine(on.regression.since, time(), timezone.utc),
+            title=f"{noun} on {_names(names, devices)}: {first.operator} {first.dtype}{more}",
             text=f"Since nightly {one_line(plan_id, 80)}. On {_names([on.device], devices)} the largest error of "
-            f"{first.operator} grew from {ulp_words(on.growth.before)} to {ulp_words(on.largest)} ulp.",
+            f"{first.operator} grew from {ulp_words(on.regression.before)} to {ulp_words(on.largest)} ulp.",
             href="accuracy/index.html",
             devices=frozenset(names),
         )

@@ -16,7 +16,7 @@ from .badge import badge, parity_badge, predicted_badge, support_badge, tests_re
 from .card import Card
 from .feed import Entry, accuracy_entries, cluster_entries, feed, predicted_entries, verdict_entries
 from .page_maker import PageMaker
-from .pages.accuracy import GrownError
+from .pages.accuracy import OperatorRegression
 from .pages.api import KINDS, api_schemas
 from .pages.night_failure import NightFailure
 from .pages.published import (
@@ -56,7 +56,7 @@ def machine_files(
     clusters: Container[str],
     parity: Mapping[str, Parity],
     support: Mapping[str, Sequence[SupportCell]],
-    grown: Mapping[str, Sequence[GrownError]],
+    regressions: Mapping[str, Sequence[OperatorRegression]],
     news: News,
 ) -> Iterator[File]:
     """Every file that is made for programs.
@@ -66,7 +66,7 @@ def machine_files(
         clusters: ids of the signatures that have a page.
         parity: how many of PyTorch's own tests pass, by device that runs them.
         support: what is known of each device on each torch, newest first.
-        grown: by nightly, the errors of operators that grew on it.
+        regressions: by nightly, the accuracy regressions that began on it.
         news: what feeds tell besides.
 
     """
@@ -75,7 +75,7 @@ def machine_files(
     entries = [
         *cluster_entries(verdicts.clusters, devices, clusters),
         *predicted_entries(verdicts.predicted, devices),
-        *accuracy_entries(grown, devices),
+        *accuracy_entries(regressions, devices),
     ]
     for name, device in devices.items():
         badges = {name: badge(device, maker.judged[name])}

@@ -10,6 +10,7 @@ from ootci.model.device import LONGEST_RANGE
 
 from .feed import NIGHTS as FEED_NIGHTS
 from .page_maker import PageMaker
+from .pages.accuracy import RULE
 from .pages.runs import RECENT_NIGHTS
 from .publish import File
 from .status import OUTCOMES, VERDICTS
@@ -33,6 +34,7 @@ def method_page(maker: PageMaker) -> File:
         texts_nights=TEXTS_NIGHTS,
         recent_nights=RECENT_NIGHTS,
         measures_runs=MEASURES_RUNS,
+        accuracy=RULE,
         accuracy_runs=ACCURACY_RUNS,
         longest_range=LONGEST_RANGE.days,
         test_nights=NIGHTS,

@@ -36,13 +36,13 @@ from .page_maker import PageMaker, in_the_page
 from .pages.accuracy import (
     DeviceAccuracyFile,
     DeviceErrors,
-    GrownError,
+    OperatorRegression,
     accuracy_file,
     accuracy_page,
     device_accuracy_page,
     errors_in_short,
-    grown_by_nightly,
-    grown_errors,
+    operator_regressions,
+    regressions_by_nightly,
 )
 from .pages.board import board
 from .pages.capabilities import capabilities_page
@@ -176,9 +176,9 @@ class _Pages:
         self._builds = builds_of(self._plans, self._reports_of)
         names = Names(self._named, plans, self._clusters.names, self._builds)
         broke = night_failures(self._registry, self._verdicts, self._reports_of, names)
-        worse = grown_errors(self._accuracy.values())
-        grown = grown_by_nightly(worse)
-        told = self._reports_of, self._builds, names.began(), broke, grown
+        by_operator = operator_regressions(self._accuracy.values())
+        regressions = regressions_by_nightly(by_operator)
+        told = self._reports_of, self._builds, names.began(), broke, regressions
         nightlies = nightly_files(self._registry, self._verdicts, plans, *told)
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
@@ -187,11 +187,11 @@ class _Pages:
         lives = Lives(self._places, self._lives, plans, self._builds)
         yield from lives.pages(self._pages)
         yield from self._failures(lives, names)
-        yield from self._others(worse)
+        yield from self._others(by_operator)
         parity = {name: found.newest for name, found in self._parity.items()}
         clusters = self._clusters.names
         news = News(self._cards, broke, plans)
-        yield from machine_files(self._pages, self._history.tests, clusters, parity, self._support, grown, news)
+        yield from machine_files(self._pages, self._history.tests, clusters, parity, self._support, regressions, news)
         vendored = (path for path in (self._looks / VENDOR).iterdir() if path.suffix in (".js", ".woff2"))
         for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
@@ -320,7 +320,7 @@ class _Pages:
         yield from flaky_page(self._pages, self._flaky)
         yield known_page(self._pages, lives.of_entry)
 
-    def _others(self, worse: Sequence[GrownError]) -> Iterator[File]:
+    def _others(self, regressions: Sequence[OperatorRegression]) -> Iterator[File]:
         file = devices_file(self._registry, self._verdicts, self._pages.runs, self._ages)
         rows, grid = by_urgency(file.devices), front_grid(self._verdicts, self._builds)
         nights = nights_of_each(self._registry, self._pages.judged, grid, self._pages.runs)
@@ -331,7 +331,8 @@ class _Pages:
         yield trends_page(self._pages, {name: self._trends[name] for name in order})
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
-        yield from accuracy_page(self._pages, [self._accuracy[name] for name in order if name in self._accuracy], worse)
+        errors = [self._accuracy[name] for name in order if name in self._accuracy]
+        yield from accuracy_page(self._pages, errors, regressions)
         yield from models_page(self._pages, [self._models[name] for name in order if name in self._models])
         yield from parity_page(self._pages, order, self._parity, self._places)
         yield from compat_page(self._pages)

@@ -192,7 +192,7 @@ def test_a_relative_error_within_the_tolerance_is_measured(logs: dict[str, Path]
         assert 50 <= bad["device_typical"] <= bad["device_largest"] <= 200
 
 
-def test_the_page_names_an_error_that_grew_and_the_verdict_stays(logs: dict[str, Path], tmp_path: Path) -> None:
+def test_the_page_names_an_accuracy_regression_and_the_verdict_stays(logs: dict[str, Path], tmp_path: Path) -> None:
     registry = (device(suites=[{"name": "ops"}]),)
     history = History(tmp_path / "data")
     for number in range(5):
@@ -211,7 +211,7 @@ def test_the_page_names_an_error_that_grew_and_the_verdict_stays(logs: dict[str,
     assert verdicts.devices[0].verdict is VerdictName.OK, verdicts.devices[0].reason
     render(registry, history, verdicts, tmp_path / "site")
     page = read(tmp_path / "site" / "d" / "dev" / "accuracy" / "index.html")
-    (line,) = page.one("section", aria_labelledby="worse").find("li")
+    (line,) = page.one("section", aria_labelledby="regressions").find("li")
     assert re.fullmatch(rf"exp float32, from [\d.]+ to \d+ ulp since {night(3):%Y-%m-%d}", line.text)
-    assert f"accuracy worse {line.text}" in read(tmp_path / "site" / "d" / "dev" / "index.html").text
+    assert f"accuracy regression {line.text}" in read(tmp_path / "site" / "d" / "dev" / "index.html").text
     assert page.one("tbody").find("tr")[0].find("th")[0].text == "exp"

@@ -1,4 +1,4 @@
-"""Which errors grew: on tests that are the same, by more than chance, and since which night."""
+"""Accuracy regressions: on unchanged tests, by more than chance, and since which night."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from unit.samples import night, plan, run
 
-from ootci.history.accuracy import NIGHTS, AccuracyNight, accuracy_nights, growths
+from ootci.history.accuracy import NIGHTS, AccuracyNight, accuracy_nights, accuracy_regressions
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
 from ootci.model.accuracy import Accuracy
 from ootci.model.device import BadRange
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.run import Environment
 
 EXP = ("exp", "float32")
 TEST = "ops/test_forward.py::test_forward[exp-float32]"
@@ -30,7 +31,7 @@ def since(*told: Accuracy | None) -> tuple[int, float] | None:
         AccuracyNight(plan(number), stored(run(number)), {EXP: item} if item is not None else {})
         for number, item in enumerate(told)
     ]
-    found = growths(nights).get(EXP)
+    found = accuracy_regressions(nights).get(EXP)
     if found is None:
         return None
     assert found.since == night([item.plan.id for item in nights].index(found.plan_id)).date()
@@ -78,7 +79,7 @@ def test_an_error_grew_by_the_stated_factor(sizes: Sequence[float | None], expec
         (errors(37, cpu=None), None),
     ],
 )
-def test_only_the_same_test_is_compared(newest: Accuracy, expected: tuple[int, float] | None) -> None:
+def test_only_an_unchanged_test_is_compared(newest: Accuracy, expected: tuple[int, float] | None) -> None:
     assert since(*largest(2, 2, 2, 2), newest) == expected
 
 
@@ -91,11 +92,15 @@ def _measured(number: int, size: float) -> Outcome:
     return Outcome(id=TEST, suite="ops", outcome=OutcomeName.PASSED, accuracy=errors(size))
 
 
-def _history(folder: Path, nights: int) -> tuple[History, list[tuple[Plan, StoredRun]]]:
+def _history(
+    folder: Path, nights: int, versions: Sequence[str | None] = ()
+) -> tuple[History, list[tuple[Plan, StoredRun]]]:
     history = History(folder)
     for number in range(nights):
         history.append_plan(plan(number))
-        history.append_run(run(number).model_copy(update={"outcomes": (_measured(number, number),)}))
+        environment = Environment(ootci=versions[number] if versions else None)
+        outcomes = (_measured(number, number),)
+        history.append_run(run(number).model_copy(update={"environment": environment, "outcomes": outcomes}))
     runs = {item.head.plan_id: item for item in history.stored_runs("dev")}
     return history, [(item, runs[item.id]) for item in reversed(history.plans())]
 
@@ -113,6 +118,13 @@ def test_the_newest_night_is_there_also_where_it_is_compared_with_none(tmp_path:
     history, told = _history(tmp_path, 5)
     bad = BadRange(first=night(4).date(), last=night(4).date(), reason="no network", link="https://example.com/1")
     assert [item.errors[EXP].device_largest for item in accuracy_nights(history, told, (bad,))] == [4]
+
+
+def test_nights_of_another_version_of_the_suite_are_left_out(tmp_path: Path) -> None:
+    history, told = _history(tmp_path, 5, ("0.1.0", "0.1.0", None, "0.2.0", "0.1.0"))
+    for newest, compared in ((0, [0, 1, 4]), (1, [3]), (2, [2]), (3, [0, 1])):
+        found = accuracy_nights(history, told[newest:], ())
+        assert [item.errors[EXP].device_largest for item in found] == compared
 
 
 def test_other_tests_and_runs_without_details_have_no_errors(tmp_path: Path) -> None:

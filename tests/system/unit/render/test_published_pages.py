@@ -135,8 +135,8 @@ def test_nightlies(site: Path) -> None:
         tables = page.find("table")
         new = [item for section in page.find("section", aria_labelledby="new") for item in section.find("li")]
         assert [item.find("code")[0].text for item in new] == [error["text"] for error in file.get("new_errors", ())]
-        if worse := file.get("accuracy_worse"):
-            assert [row.find("th")[0].text for row in rows(tables.pop(0))] == [row["operator"] for row in worse]
+        if found := file.get("accuracy_regressions"):
+            assert [row.find("th")[0].text for row in rows(tables.pop(0))] == [row["operator"] for row in found]
         shown = {link(row): cells(row) for row in rows(tables[0])}
         assert [item["device"] for item in file["devices"]] == list(shown)
         for item in file["devices"]:

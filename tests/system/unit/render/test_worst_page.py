@@ -14,7 +14,7 @@ from unit.render.sample import BAD_RANGE, NOW, Sample
 from unit.render.sample_clusters import mark
 from unit.render.sample_runs import run
 
-from ootci.history.accuracy import Growth
+from ootci.history.accuracy import AccuracyRegression
 from ootci.history.stored import stored
 from ootci.model.accuracy import Accuracy
 from ootci.model.capability import Capability
@@ -133,9 +133,9 @@ def worst_plan(honest: Plan, device: str, text: str) -> Plan:
 
 
 def worst_accuracy() -> DeviceAccuracyFile:
-    growth = Growth(since=NOW.date(), plan_id="x", before=999_999.0)
+    regression = AccuracyRegression(since=NOW.date(), plan_id="x", before=999_999.0)
     errors = Accuracy(10**15, 1e300, 1e300, 0.0, 0.0)
-    row = OperatorAccuracy(operator="x" * 80, dtype="x" * 20, errors=errors, growth=growth)
+    row = OperatorAccuracy(operator="x" * 80, dtype="x" * 20, errors=errors, regression=regression)
     return accuracy_file("borealis", (), {}).model_copy(update={"operators": (row,) * 3_000})
 
 

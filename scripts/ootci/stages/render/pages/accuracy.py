@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ootci.history.accuracy import FACTOR, LEAST, NIGHTS, SAMPLE, AccuracyNight, Growth, growths
+from ootci.history.accuracy import (
+    FACTOR,
+    LEAST,
+    NIGHTS,
+    SAMPLE,
+    AccuracyNight,
+    AccuracyRegression,
+    accuracy_regressions,
+)
 from ootci.model.accuracy import Accuracy, ulp
 from ootci.model.record import Record
 
@@ -19,10 +27,12 @@ WORST = 40
 """Rows of the page that are not folded, unless the errors of more are a multiple of the CPU's."""
 ROWS = 500
 """Operators and dtypes of the page; the file has more."""
-GROWN = 50
-"""Errors that grew that the page names."""
+REGRESSIONS = 50
+"""Accuracy regressions that a device's page lists."""
 ROWS_LIMIT = 10_000
 """Operators and dtypes of the file; the suite has about 2,000 with a floating or complex dtype."""
+RULE = {"factor": FACTOR, "least": LEAST, "sample": SAMPLE, "window": NIGHTS}
+"""The numbers of the rule for accuracy regressions, as pages state it."""
 _TOP = "../../"
 
 
@@ -35,8 +45,8 @@ class OperatorAccuracy(Record):
     """The dtype of the samples."""
     errors: Accuracy
     """The errors of its results."""
-    growth: Growth | None
-    """Since when the device's largest error is larger, and what it was; null where it did not grow."""
+    regression: AccuracyRegression | None
+    """Since when the device's largest error is a multiple of what it was; null where it is not."""
 
 
 class DeviceAccuracyFile(WithPage, Compact):
@@ -56,10 +66,10 @@ class DeviceAccuracyFile(WithPage, Compact):
     """How many were left out because there were too many."""
 
     @property
-    def grown(self) -> list[OperatorAccuracy]:
-        """Those whose error grew, the newest first."""
-        found = [row for row in self.operators if row.growth is not None]
-        return sorted(found, key=lambda row: row.growth.since if row.growth else date.min, reverse=True)
+    def regressions(self) -> list[OperatorAccuracy]:
+        """Those with an accuracy regression, the newest first."""
+        found = [row for row in self.operators if row.regression is not None]
+        return sorted(found, key=lambda row: row.regression.since if row.regression else date.min, reverse=True)
 
     @property
     def worst(self) -> OperatorAccuracy | None:
@@ -67,26 +77,26 @@ class DeviceAccuracyFile(WithPage, Compact):
         return next((row for row in self.operators[:1] if row.errors.times_cpu > 1), None)
 
 
-class GrownOn(Record):
-    """An operator's error that grew on a device."""
+class RegressionOn(Record):
+    """An operator's accuracy regression on a device."""
 
     device: str
     """Name of the device."""
     largest: float | None
     """Its largest error on the newest night, in units in the last place; null for an infinity or NaN."""
-    growth: Growth
-    """Since when it is larger, and what it was."""
+    regression: AccuracyRegression
+    """Since when it is a multiple of what it was."""
 
 
-class GrownError(Record):
-    """An operator and dtype whose error grew; on several devices in one night, PyTorch is suspected."""
+class OperatorRegression(Record):
+    """An operator and dtype with an accuracy regression; on several devices in one night, PyTorch is suspected."""
 
     operator: str
     """Its name."""
     dtype: str
     """The dtype of the samples."""
-    devices: tuple[GrownOn, ...]
-    """The devices on which it grew, the newest first."""
+    devices: tuple[RegressionOn, ...]
+    """The devices with it, the newest regression first."""
 
 
 class DeviceAccuracy(Record):
@@ -104,8 +114,8 @@ class DeviceAccuracy(Record):
     """Operators and dtypes whose errors were measured."""
     larger: int
     """Those of which the largest error is four times the CPU's or more."""
-    grown: int
-    """Those of which it grew."""
+    regressions: int
+    """Those with an accuracy regression."""
     worst: OperatorAccuracy | None
     """The one whose largest error is most times the CPU's; null where none is larger than the CPU's."""
 
@@ -115,8 +125,8 @@ class AccuracyFile(WithPage, Compact):
 
     devices: tuple[DeviceAccuracy, ...]
     """In the order of the front page; those without measured errors are left out."""
-    grown: tuple[GrownError, ...]
-    """The errors that grew, those of most devices first."""
+    regressions: tuple[OperatorRegression, ...]
+    """The accuracy regressions, those of most devices first."""
     more: int
     """How many were left out because there were too many."""
 
@@ -131,9 +141,9 @@ def accuracy_file(device: str, nights: Sequence[AccuracyNight], pages: Mapping[s
     """
     newest = nights[-1] if nights else None
     found = newest.errors if newest is not None else {}
-    grown = growths(nights)
+    regressions = accuracy_regressions(nights)
     rows = [
-        OperatorAccuracy(operator=name, dtype=dtype, errors=errors, growth=grown.get((name, dtype)))
+        OperatorAccuracy(operator=name, dtype=dtype, errors=errors, regression=regressions.get((name, dtype)))
         for (name, dtype), errors in found.items()
     ]
     rows.sort(key=lambda row: (-row.errors.times_cpu, -ulp(row.errors.device_largest), row.operator, row.dtype))
@@ -154,14 +164,14 @@ class DeviceErrors:
     """What the pages of all devices need of one: little, because a device has thousands of errors."""
 
     in_short: DeviceAccuracy
-    grown: tuple[OperatorAccuracy, ...]
+    regressions: tuple[OperatorAccuracy, ...]
 
 
 def errors_in_short(file: DeviceAccuracyFile) -> DeviceErrors | None:
     """The errors of a device in short; None where none was measured."""
     if file.night is None:
         return None
-    grown = tuple(file.grown)
+    regressions = tuple(file.regressions)
     in_short = DeviceAccuracy(
         device=file.device,
         page=f"{_TOP}{device_path(file.device, ACCURACY)}",
@@ -169,62 +179,65 @@ def errors_in_short(file: DeviceAccuracyFile) -> DeviceErrors | None:
         night=file.night,
         measured=len(file.operators) + file.more,
         larger=sum(row.errors.times_cpu >= FACTOR for row in file.operators),
-        grown=len(grown),
+        regressions=len(regressions),
         worst=file.worst,
     )
-    return DeviceErrors(in_short, grown)
+    return DeviceErrors(in_short, regressions)
 
 
-def grown_errors(devices: Iterable[DeviceErrors]) -> list[GrownError]:
-    """The errors that grew, those of most devices first, then the newest."""
-    found: dict[tuple[str, str], list[GrownOn]] = {}
+def operator_regressions(devices: Iterable[DeviceErrors]) -> list[OperatorRegression]:
+    """The accuracy regressions, those of most devices first, then the newest."""
+    found: dict[tuple[str, str], list[RegressionOn]] = {}
     for item in devices:
-        for row in item.grown:
-            if row.growth is not None:
-                on = GrownOn(device=item.in_short.device, largest=row.errors.device_largest, growth=row.growth)
+        for row in item.regressions:
+            if row.regression is not None:
+                on = RegressionOn(
+                    device=item.in_short.device, largest=row.errors.device_largest, regression=row.regression
+                )
                 found.setdefault((row.operator, row.dtype), []).append(on)
     return _sorted(
-        GrownError(operator=name, dtype=dtype, devices=tuple(sorted(on, key=_newest_first)))
+        OperatorRegression(operator=name, dtype=dtype, devices=tuple(sorted(on, key=_newest_first)))
         for (name, dtype), on in found.items()
     )
 
 
-def grown_by_nightly(errors: Iterable[GrownError]) -> dict[str, list[GrownError]]:
-    """By nightly, the errors that grew on it, each with the devices on which it did, in the same order."""
-    found: dict[str, list[GrownError]] = {}
+def regressions_by_nightly(errors: Iterable[OperatorRegression]) -> dict[str, list[OperatorRegression]]:
+    """By nightly, the accuracy regressions that began on it, each with those devices only, in the same order."""
+    found: dict[str, list[OperatorRegression]] = {}
     for error in errors:
-        for plan_id in {on.growth.plan_id for on in error.devices}:
-            same = tuple(on for on in error.devices if on.growth.plan_id == plan_id)
+        for plan_id in {on.regression.plan_id for on in error.devices}:
+            same = tuple(on for on in error.devices if on.regression.plan_id == plan_id)
             found.setdefault(plan_id, []).append(error.model_copy(update={"devices": same}))
     return {plan_id: _sorted(same) for plan_id, same in found.items()}
 
 
-def _sorted(errors: Iterable[GrownError]) -> list[GrownError]:
+def _sorted(errors: Iterable[OperatorRegression]) -> list[OperatorRegression]:
     return sorted(
         errors, key=lambda item: (-len(item.devices), _newest_first(item.devices[0]), item.operator, item.dtype)
     )
 
 
-def _newest_first(on: GrownOn) -> tuple[int, str]:
-    return -on.growth.since.toordinal(), on.device
+def _newest_first(on: RegressionOn) -> tuple[int, str]:
+    return -on.regression.since.toordinal(), on.device
 
 
-def accuracy_page(maker: PageMaker, devices: Sequence[DeviceErrors], grown: Sequence[GrownError]) -> Iterator[File]:
+def accuracy_page(
+    maker: PageMaker, devices: Sequence[DeviceErrors], regressions: Sequence[OperatorRegression]
+) -> Iterator[File]:
     """The page of all devices' errors, and its file; the devices are in the order of the front page."""
     file = AccuracyFile(
         page=f"{_TOP}accuracy/index.html",
         devices=tuple(item.in_short for item in devices),
-        grown=tuple(grown[:ROWS]),
-        more=len(grown[ROWS:]),
+        regressions=tuple(regressions[:ROWS]),
+        more=len(regressions[ROWS:]),
     )
-    yield maker.show("accuracy/index.html", "accuracy.html", page=file, factor=FACTOR)
+    yield maker.show("accuracy/index.html", "accuracy.html", page=file, rule=RULE)
     yield api_file("accuracy.json", file)
 
 
 def device_accuracy_page(maker: PageMaker, file: DeviceAccuracyFile) -> Iterator[File]:
     """The page of a device's errors, and its file."""
-    worse = sum(item.errors.times_cpu >= FACTOR for item in file.operators[:ROWS])
-    rows = {"rows": ROWS, "worst": max(worse, WORST), "named_grown": GROWN}
-    rules = {**rows, "factor": FACTOR, "least": LEAST, "window": NIGHTS, "sample": SAMPLE}
-    yield maker.show(device_path(file.device, ACCURACY), "device_accuracy.html", page=file, **rules)
+    larger = sum(item.errors.times_cpu >= FACTOR for item in file.operators[:ROWS])
+    rows = {"rows": ROWS, "worst": max(larger, WORST), "listed": REGRESSIONS}
+    yield maker.show(device_path(file.device, ACCURACY), "device_accuracy.html", page=file, rule=RULE, **rows)
     yield api_file(f"accuracy/{file.device}.json", file)

@@ -61,7 +61,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("registry", RegistryFile, "Every device file."),
     Kind("capabilities", CapabilitiesFile, "Feature support by device, per PyTorch area."),
     Kind("operators", OperatorsFile, "The result of every operator on every device."),
-    Kind("accuracy", AccuracyFile, "The errors of operators' results on every device in short, and which grew."),
+    Kind(
+        "accuracy",
+        AccuracyFile,
+        "The errors of operators' results on every device in short, and the accuracy regressions.",
+    ),
     Kind("models", ModelsFile, "Small models on every device: tests passed, throughput, peak memory."),
     Kind("parity", ParityFile, "Which of PyTorch's own tests pass on which device."),
     Kind("compat", CompatFile, "Breaks that are predicted from public wheels, by device and by what is missing."),

@@ -30,7 +30,7 @@ from ..publish import File
 from ..run_pages import RunPage, by_nightly
 from ..status import VERDICTS, urgency
 from ..text import one_line
-from .accuracy import GrownError
+from .accuracy import OperatorRegression
 from .board import NIGHTS_LISTED
 from .night_failure import NightFailure
 from .past_errors import NewError
@@ -38,8 +38,8 @@ from .published import Compact, WithPage, api_file
 
 _TOP = "../../"
 
-GROWN = 20
-"""The most operators with a grown error that a nightly's page lists."""
+REGRESSIONS = 20
+"""The most operators with an accuracy regression that a nightly's page lists."""
 
 
 class VerdictCount(Record):
@@ -155,9 +155,9 @@ class NightlyFile(WithPage, Compact, NightlyHead):
     """The errors that were not seen on any earlier one of the newest nightlies; absent where there are none."""
     more_errors: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     """How many more there are; absent where none."""
-    accuracy_worse: Annotated[tuple[GrownError, ...], Field(exclude_if=lambda errors: not errors)] = ()
-    """The operators whose errors grew on it and still are larger; absent where there are none."""
-    more_accuracy_worse: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    accuracy_regressions: Annotated[tuple[OperatorRegression, ...], Field(exclude_if=lambda errors: not errors)] = ()
+    """The accuracy regressions that began on it and last; absent where there are none."""
+    more_accuracy_regressions: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     """How many more there are; absent where none."""
     failure: Annotated[NightFailure | None, Field(exclude_if=lambda found: found is None)] = None
     """What broke on it; absent where no device was broken."""
@@ -253,7 +253,7 @@ def nightly_files(
     builds: Mapping[str, TorchBuild],
     new_errors: Mapping[str, tuple[Sequence[NewError], int]] = MappingProxyType({}),
     failures: Mapping[str, NightFailure] = MappingProxyType({}),
-    grown: Mapping[str, Sequence[GrownError]] = MappingProxyType({}),
+    regressions: Mapping[str, Sequence[OperatorRegression]] = MappingProxyType({}),
 ) -> Iterator[NightlyFile]:
     """The result of every device on every nightly, oldest first, made one by one.
 
@@ -263,7 +263,7 @@ def nightly_files(
         reported: by device and nightly, what was reported.
         new_errors: by nightly, the errors that were first seen on it, and how many more there are.
         failures: by nightly, what broke on it.
-        grown: by nightly, the errors of operators that grew on it.
+        regressions: by nightly, the accuracy regressions that began on it.
 
     """
     judged: dict[str, dict[str, Night]] = {}
@@ -278,8 +278,11 @@ def nightly_files(
         found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
         errors, more = new_errors.get(plan.id, ((), 0))
         new = {"new_errors": tuple(errors), "more_errors": more, "failure": failures.get(plan.id)}
-        worse = grown.get(plan.id, ())
-        new |= {"accuracy_worse": tuple(worse[:GROWN]), "more_accuracy_worse": len(worse[GROWN:])}
+        on_it = regressions.get(plan.id, ())
+        new |= {
+            "accuracy_regressions": tuple(on_it[:REGRESSIONS]),
+            "more_accuracy_regressions": len(on_it[REGRESSIONS:]),
+        }
         yield found.model_copy(update={"since": _since(build, known, counts), **new})
         known = (plan, build) if build is not None else known
 

@@ -35,7 +35,7 @@ def _stages(nights: Sequence[DeviceNight], run: StoredRun) -> Iterator[Failing]:
         now = run.head.stage(name)
         is_vendors = now is not None and now.is_vendors
         streak = streak_of(
-            Seen(night.mark, _came_to(_of(night, name, is_vendors=is_vendors))) for night in reversed(nights)
+            Seen(night.mark, outcome_of_stage(_of(night, name, is_vendors=is_vendors))) for night in reversed(nights)
         )
         if streak is not None:
             settled = Cause.INFRASTRUCTURE if name in _INFRASTRUCTURE else None
@@ -52,14 +52,14 @@ def _of(night: DeviceNight, name: str, *, is_vendors: bool) -> StageResult | Non
 def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:
     """The stages of a run that broke by themselves, and what each failure is called."""
     for stage in run.head.stages:
-        if _came_to(stage) is OutcomeName.FAILED:
+        if outcome_of_stage(stage) is OutcomeName.FAILED:
             yield (
                 stage.name,
                 signature_of_stage(run.head.device, stage.name, stage.status, stage.reason, stage.excerpt),
             )
 
 
-def _came_to(stage: StageResult | None) -> OutcomeName | None:
+def outcome_of_stage(stage: StageResult | None) -> OutcomeName | None:
     """A stage's result in a test's terms; failing tests are no failure of the stage."""
     if stage is None or stage.status is StageStatus.NOT_RUN:
         return None

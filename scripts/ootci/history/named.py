@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from ootci.model.cluster import Signature
+from ootci.model.cluster import Mark, Signature
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
 from .clusters import NAMED, unnamed
-from .first_failures import broken_stages
+from .first_failures import broken_stages, outcome_of_stage
+from .nights import DeviceNight
 from .stored import StoredRun
 
 KEPT = 90
@@ -41,16 +43,37 @@ class NamedFailure:
     where: str
 
 
+class Border(NamedTuple):
+    """A night with an error, and the nearest one on which the same tests passed; None where none is known."""
+
+    failed: Mark
+    passed: Mark | None
+
+
+class Borders(NamedTuple):
+    """Where an error began and where it ended on a device."""
+
+    began: Border
+    ended: Border
+
+
 @dataclass(frozen=True)
 class NamedFailures:
     """Every name of one device, or as many as are looked at if it ``is_cut``.
 
-    ``reported`` has the bit of each of the newest nightlies that the device reported on.
+    ``reported`` has the bit of each of the newest nightlies that the device reported on, and ``borders`` is by name.
     """
 
     found: Mapping[str, NamedFailure]
     reported: int
     is_cut: bool
+    borders: Mapping[str, Borders] = field(default_factory=dict)
+
+    def is_unbroken(self, name: str) -> bool:
+        """Whether the device reported the error on every night from the first to the last on which it reported."""
+        nights = self.found[name].nights
+        span = (1 << nights.bit_length()) - (nights & -nights)
+        return self.reported & span == nights
 
 
 def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | None]) -> NamedFailures:
@@ -75,7 +98,36 @@ def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | 
                 found[name] = NamedFailure(signatures[-1], night, len(items), first, max(places))
             else:
                 is_cut = True
-    return NamedFailures(found, reported, is_cut)
+    nights = [DeviceNight(plan, counting(plan.id)) for plan in plans[-KEPT:]]
+    borders = {name: _borders(failure, nights) for name, failure in found.items()}
+    return NamedFailures(found, reported, is_cut, borders)
+
+
+def _borders(failure: NamedFailure, nights: Sequence[DeviceNight]) -> Borders:
+    first, last = (failure.nights & -failure.nights).bit_length() - 1, failure.nights.bit_length() - 1
+    earlier = (night for night in reversed(nights[:first]) if _is_comparable(night, nights[first]))
+    later = (night for night in nights[last + 1 :] if _is_comparable(nights[last], night))
+    return Borders(
+        began=Border(nights[first].mark, _passed(failure.first, earlier)),
+        ended=Border(nights[last].mark, _passed(failure.first, later)),
+    )
+
+
+def _is_comparable(earlier: DeviceNight, later: DeviceNight) -> bool:
+    return later.run is not None and earlier.compares_with(later.run)
+
+
+def _passed(tests: Sequence[str], nights: Iterable[DeviceNight]) -> Mark | None:
+    """The first of the nights on which all tests and stages passed."""
+    for night in nights:
+        if night.run is not None and all(_outcome(night.run, test) is OutcomeName.PASSED for test in tests):
+            return night.mark
+    return None
+
+
+def _outcome(run: StoredRun, name: str) -> OutcomeName | None:
+    """The outcome of a test or stage; the name of a stage is none of a test."""
+    return outcome_of_stage(run.head.stage(name)) or run.result(name)[0]
 
 
 def names_of(run: StoredRun) -> Iterator[tuple[str, Signature, str]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from unit.samples import plan, run
+from unit.samples import on_release, plan, run
 
 import ootci.history.named as named_module
 from ootci.history.excuses import Excuses
 from ootci.history.first_failures import failing_of
-from ootci.history.named import KEPT, NamedFailures, named_failures, names_of
+from ootci.history.named import KEPT, Border, NamedFailures, named_failures, names_of
 from ootci.history.nights import DeviceNight
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
@@ -44,6 +44,43 @@ def test_each_name_has_its_nights_and_its_last_tests() -> None:
     item = found.found[SAID["a"].id]
     assert (item.tests, item.first, item.where) == (1, (TWO,), "failures")
     assert not found.is_cut
+
+
+def passed(border: Border) -> str | None:
+    return border.passed.plan_id if border.passed is not None else None
+
+
+def test_where_an_error_began_and_ended_the_same_tests_passed() -> None:
+    found = nights("p_aa?b_p")
+    for signature, first, last in ((SAID["a"], 2, 3), (SILENT, 4, 4), (SAID["b"], 5, 5)):
+        began, ended = found.borders[signature.id]
+        assert (began.failed.plan_id, ended.failed.plan_id) == (plan(first).id, plan(last).id)
+        # With another error, or without a report, nothing has passed.
+        assert (passed(began), passed(ended)) == (plan(0).id, plan(7).id)
+    began, ended = nights("ab").borders[SAID["a"].id]
+    assert (passed(began), passed(ended)) == (None, None)
+
+
+def test_a_night_on_a_release_instead_of_the_nightly_is_no_border() -> None:
+    table = TestTable()
+    failed = stored(run(0, integration={"two": "failed"}), table, {TWO: SAID["a"]})
+    for torch, expected in ((None, plan(1).id), ("2.13.0", None)):
+        later = run(1, integration={"two": "passed"})
+        later = on_release(later, torch) if torch else later
+        runs = {plan(0).id: failed, plan(1).id: stored(later, table)}
+        found = named_failures([plan(0), plan(1)], runs.get)
+        assert passed(found.borders[SAID["a"].id].ended) == expected
+
+
+def test_a_stage_ends_when_it_comes_through() -> None:
+    runs = {plan(0).id: stored(run(0, stages={"check": "failed"})), plan(1).id: stored(run(1))}
+    (found,) = named_failures([plan(0), plan(1)], runs.get).borders.values()
+    assert passed(found.ended) == plan(1).id
+
+
+@pytest.mark.parametrize(("letters", "expected"), [("paap", True), ("pa_ap", True), ("papap", False), ("pabap", False)])
+def test_an_error_is_unbroken_where_every_report_in_between_has_it(letters: str, expected: bool) -> None:
+    assert nights(letters).is_unbroken(SAID["a"].id) is expected
 
 
 def test_only_the_newest_nights_are_looked_at() -> None:

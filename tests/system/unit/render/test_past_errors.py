@@ -12,9 +12,11 @@ from unit.render.sample_runs import NIGHTS, plan_id, run
 from unit.samples import changed, plan
 
 import ootci.stages.render.pages.past_errors as gone_module
-from ootci.history.named import KEPT, NamedFailure, NamedFailures
+from ootci.history.named import KEPT, Border, Borders, NamedFailure, NamedFailures
+from ootci.history.nights import mark_of
 from ootci.history.store import History
-from ootci.model.cluster import Cause, Signature
+from ootci.model.cluster import Cause, Mark, Signature
+from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
 from ootci.stages.render.nights import CELL_WIDTH, NightsOf
@@ -22,6 +24,17 @@ from ootci.stages.render.pages.past_errors import LATELY, LISTED, DeviceFailures
 
 OLD = Signature.of("RuntimeError: a past failure")
 TEST = "integration/test_views.py::test_transpose"
+
+
+def borders(nights: int, count: int) -> Borders:
+    """A test that passed on every night on which it did not fail."""
+    first, last = (nights & -nights).bit_length() - 1, nights.bit_length() - 1
+    marks = [mark(number) if 0 <= number < count else None for number in (first - 1, first, last, last + 1)]
+    return Borders(Border(mark(first), marks[0]), Border(mark(last), marks[3]))
+
+
+def mark(number: int) -> Mark:
+    return mark_of(plan(number), TorchBuild(version=f"2.15.{number}", git_version=f"{number:040x}"))
 
 
 def names(count: int, failing: dict[str, dict[str, int]], current: tuple[str, ...] = ()) -> Names:
@@ -36,6 +49,7 @@ def names(count: int, failing: dict[str, dict[str, int]], current: tuple[str, ..
                 },
                 (1 << min(count, KEPT)) - 1,
                 False,
+                {text: borders(nights, count) for text, nights in found.items()},
             ),
             {plan(number).id: f"d/{name}/night{number:03d}/index.html" for number in range(count)},
         )
@@ -68,6 +82,34 @@ def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> Non
         f"d/two/night{number:03d}/index.html" for number in (3, 5, 6)
     ]
     assert two.href == "d/two/night006/index.html#failures"
+
+
+def test_a_resolved_error_names_where_it_began_and_ended() -> None:
+    ((_, page),) = names(
+        10, {"early": {"a": 0b1000}, "late": {"a": 0b0111_1000}, "on and off": {"a": 0b0101_1000}}
+    ).pages()
+    assert page.began is not None
+    assert page.ended is not None
+    assert page.began.between is not None
+    assert page.ended.between is not None
+    assert [page.began.passed, page.began.failed] == [mark(2), mark(3)]
+    assert [page.ended.device, page.ended.failed, page.ended.passed] == ["late", mark(6), mark(7)]
+    assert [page.began.between.commits, page.ended.between.commits] == ["0000000...0000000"] * 2
+    assert (page.ended.between.commits_url or "").endswith(f"/{6:040x}...{7:040x}")
+    assert (page.is_resolved, page.open_on, page.tests) == (True, 0, (TEST,))
+
+
+def test_what_came_and_went_has_no_range_and_is_not_resolved() -> None:
+    ((_, page),) = names(10, {"one": {"a": 0b0101_1000}}).pages()
+    assert page.ended is not None
+    assert (page.ended.failed, page.ended.passed, page.ended.between) == (mark(6), mark(7), None)
+    assert not page.is_resolved
+
+
+def test_what_has_not_passed_since_is_not_resolved() -> None:
+    page = names(4, {"one": {"a": 0b1000}, "two": {"a": 0b0010}}).nights("a")
+    assert page is not None
+    assert (page.is_resolved, page.open_on) == (False, 1)
 
 
 def test_those_seen_last_come_first_then_those_of_most_devices() -> None:
@@ -154,6 +196,14 @@ def test_a_cluster_keeps_its_address_when_it_is_gone(past: tuple[Path, Path]) ->
     assert before.find("section", aria_labelledby="cause")
     assert "failed with this error on 1 of 1 night, last 2026-11-20" in rows(before)[0].text
     assert f"Last seen on nightly {plan_id(NIGHTS - 2)} , on 1 device in all." in after.text
+    card = after.one("section", aria_labelledby="resolved")
+    assert card.one("h2").text == "Resolved"
+    assert [part.text.split(" 2.15")[0] for part in card.find("p") if "First" in part.text] == [
+        "First bad 20 Nov 2026",
+        "First good 21 Nov 2026",
+    ]
+    tests = [link.attributes["href"] for link in card.one("ul").find("a")]
+    assert tests == [link.attributes["href"] for link in rows(after)[0].find("a")][3:]
     links = [link.attributes["href"] for link in rows(after)[0].find("a")]
     night = f"../../d/borealis/{plan_id(NIGHTS - 2)}/index.html"
     assert links[:3] == ["../../d/borealis/index.html", night, f"{night}#failures"]

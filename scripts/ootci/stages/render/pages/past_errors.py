@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.ever_failed import FAILED, PASSED, SILENT
-from ootci.history.named import KEPT, NOWHERE, NamedFailure, NamedFailures
+from ootci.history.named import KEPT, NOWHERE, Border, NamedFailure, NamedFailures
+from ootci.history.nights import streak_between
+from ootci.model.cluster import Mark, Streak
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
@@ -49,11 +51,34 @@ class NameRow:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """Where an error began or ended, on the device whose nights tell it best.
+
+    Attributes:
+        passed: the nearest night on which the same tests passed; None where none is known.
+        is_unbroken: whether the device had the error on all its nights from the first to the last; if not, no range of
+            commits explains it.
+        between: what changed between the two nights; None where one is not known, or it is not unbroken.
+
+    """
+
+    device: str
+    failed: Mark
+    passed: Mark | None
+    is_unbroken: bool
+    between: Streak | None
+
+
+@dataclass(frozen=True)
 class NameNights:
     """All nights of a name.
 
     Attributes:
         text: the text of the failure.
+        began: where it began, of the first nights.
+        ended: where it ended, of the last nights.
+        open_on: how many devices are not known to have passed since.
+        tests: the tests and stages of all rows that the rows list.
         first: the first night with this error, of those that are looked at.
         is_open: whether earlier nights, which are not looked at, may have it, too.
         rows: the devices, latest failure first.
@@ -68,6 +93,15 @@ class NameNights:
     last: Plan
     rows: tuple[NameRow, ...]
     devices: int
+    began: Turn | None
+    ended: Turn | None
+    open_on: int
+    tests: tuple[str, ...]
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether it ended on every device, and did not come and go where it was seen last."""
+        return not self.open_on and self.ended is not None and self.ended.is_unbroken
 
 
 class NewError(Record):
@@ -206,15 +240,22 @@ class Names:
         found = sorted(self._by_name[name], key=lambda pair: -pair[1].nights.bit_length())
         # What began lately is shown with the nights before it.
         window = range(max(0, min(start, end - FRONT_NIGHTS)), end)
+        last = self._plans[nights.bit_length() - 1]
         grid = night_grid(((plan.id, plan.created_at) for plan in self._plans[window.start : end]), self._builds)
+        rows = tuple(self._row(item, failure, range(start, end), grid) for item, failure in found[:DEVICES])
+        borders = [(item.name, item.named.borders[name], item.named.is_unbroken(name)) for item, _ in found]
         return NameNights(
             text=self._text(name),
             grid=grid,
             first=self._plans[start],
             is_open=self._has_earlier and start == 0,
-            last=self._plans[nights.bit_length() - 1],
-            rows=tuple(self._row(item, failure, range(start, end), grid) for item, failure in found[:DEVICES]),
+            last=last,
+            rows=rows,
             devices=len(found),
+            began=_turn([(one, both.began, unbroken) for one, both, unbroken in borders], self._plans[start]),
+            ended=_turn([(one, both.ended, unbroken) for one, both, unbroken in borders], last),
+            open_on=sum(both.ended.passed is None for _, both, _ in borders),
+            tests=tuple(sorted({test for row in rows for test in row.failure.first})),
         )
 
     def _row(self, item: DeviceFailures, failure: NamedFailure, since: range, grid: NightGrid) -> NameRow:
@@ -239,6 +280,23 @@ class Names:
             if failed and plan.id in item.runs:
                 pages[plan.id] = item.runs[plan.id]
         return cells_of(nights, grid, _LOOKS, pages)
+
+
+def _turn(borders: Iterable[tuple[str, Border, bool]], night: Plan) -> Turn | None:
+    """The narrowest of the borders on a night, each with its device and whether the failures there are unbroken."""
+    found = [item for item in borders if item[1].failed.plan_id == night.id]
+    if not found:
+        return None
+    device, (failed, passed), is_unbroken = min(found, key=_narrowest_first)
+    between = None
+    if passed is not None and is_unbroken:
+        between = streak_between(*sorted((failed, passed), key=lambda mark: mark.date))
+    return Turn(device, failed, passed, is_unbroken, between)
+
+
+def _narrowest_first(item: tuple[str, Border, bool]) -> tuple[bool, bool, float]:
+    _, (failed, passed), is_unbroken = item
+    return not is_unbroken, passed is None, abs((passed.date - failed.date).total_seconds()) if passed else 0
 
 
 _LOOKS: Mapping[str, Look] = {

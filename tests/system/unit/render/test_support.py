@@ -22,7 +22,7 @@ from ootci.stages.render import render
 from ootci.stages.render.badge import COLOURS
 
 NIGHTLY, NEWEST, BEFORE = "2.16.0.dev20261107+cpu", "2.15.0+cpu", "2.14.1+cpu"
-NAMES = ("asked", "dev", "fell", "lost", "own", "paused", "yet")
+NAMES = ("asked", "dev", "fell", "lost", "own", "told", "paused", "yet")
 NOT_YET = {"integration": {"one": "failed", "two": "passed"}, "suite": "upstream"}
 """Of PyTorch's own tests, one that never passed on the device."""
 PLUGIN = PluginBuild(package="torch-dev", version="1.2.3", source="path")
@@ -36,7 +36,7 @@ def _predictions() -> Compat:
         torches=tuple(TorchBuild(version=version) for version in forecasts),
         predictions=tuple(
             Prediction(plugin=name, torch=version, forecast=forecast, why=f"read: {version}")
-            for name in ("dev", "paused")
+            for name in ("dev", "paused", "told")
             for version, forecast in forecasts.items()
         ),
     )
@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history.append_plan(planned(0, "dev", "lost", dev_release=BEFORE))
     history.append_run(on(0, "dev_release", BEFORE, **GOOD))
     history.append_run(run(0, "lost", integration={"one": "passed", "two": "passed"}))
-    tonight = planned(7, *NAMES[:5], "yet", dev_release=NEWEST, dev_previous_release=BEFORE, yet_release=NEWEST)
+    tonight = planned(7, *NAMES[:6], "yet", dev_release=NEWEST, dev_previous_release=BEFORE, yet_release=NEWEST)
     both = {"runs": _with_upstream(tonight.runs), "also": _with_upstream(tonight.also)}
     history.append_plan(tonight.model_copy(update=both))
     failing = on(7, "dev_release", NEWEST, **BAD).model_copy(update={"url": "https://example.com/runs/7"})
@@ -63,6 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nightly = (
         run(7, "dev", **GOOD),
         on_release(run(7, "fell", **GOOD), NEWEST),
+        on_release(run(7, "told", **GOOD), NEWEST),
         run(7, "lost", integration={"one": "passed"}),
         run(7, "yet", **NOT_YET),
     )
@@ -75,6 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         device("fell"),
         device("lost"),
         device("own", torch={"channel": "release"}),
+        device("told"),
         device("paused", paused={"reason": "Its machine is being moved."}),
         device("yet", torch={"also": ["release"]}, suites=[{"name": "smoke"}, {"name": "upstream"}]),
     )
@@ -93,6 +95,7 @@ def test_the_file_has_what_was_measured_else_what_is_predicted_else_nothing(site
         "fell": [(None, None)] * 3,
         "lost": [("LOST_TESTS", None), (None, None), (None, None)],
         "own": [(None, None), ("OK", None), (None, None)],
+        "told": [(None, "no break found"), (None, "break predicted"), (None, None)],
         "paused": [(None, "no break found"), (None, "break predicted"), (None, None)],
         "yet": [("OK", None), ("OK", None), (None, None)],
     }
@@ -108,7 +111,13 @@ def test_the_file_has_what_was_measured_else_what_is_predicted_else_nothing(site
     assert before["since"] == "2026-11-01T04:00:00.000Z"
     assert cells["lost"]["nightly"]["suites"] == ["smoke"]
     assert cells["asked"]["nightly"]["why"] == "the newest run was on torch 2.15.0+cpu"
-    assert "release 2.15.0+cpu instead of nightly" in cells["fell"]["nightly"]["why"]
+    fell = cells["fell"]["nightly"]
+    assert "release 2.15.0+cpu instead of nightly" in fell["why"]
+    assert (fell["fallback"], fell["page"]) == (NEWEST, "../../d/fell/night007/index.html")
+    # A release that somebody requested is no fallback, and one with a prediction stays visible.
+    assert not [name for name in NAMES if name not in ("fell", "told") and "fallback" in cells[name]["nightly"]]
+    told = cells["told"]["nightly"]
+    assert (told["fallback"], told["forecast"], told["why"]) == (NEWEST, "no break found", f"read: {NIGHTLY}")
     assert cells["dev"]["nightly"]["page"] == "../../d/dev/night007/index.html"
 
 
@@ -130,6 +139,15 @@ def test_the_page_and_the_device_s_page_show_the_same(site: Path) -> None:
     assert not page.one("tr", id="paused").find(class_="status")
 
 
+def test_a_fallback_is_named_in_the_nightly_s_cell_and_has_no_verdict(site: Path) -> None:
+    page = read(site / "support" / "index.html")
+    fell, told = page.one("tr", id="fell"), page.one("tr", id="told")
+    assert _texts(fell)[0].startswith(f"fallback: {NEWEST} release {NEWEST} instead of nightly")
+    assert _texts(told)[0] == (f"fallback: {NEWEST} tested instead of the nightly no break found predicted, not tested")
+    assert [row.find(class_="status") for row in (fell, told)] == [[], []]
+    assert fell.find("td")[0].find("a")[0].attributes["href"] == "../d/fell/night007/index.html"
+
+
 def test_a_badge_names_the_releases_that_a_device_works_with(site: Path) -> None:
     gallery = read(site / "badge" / "index.html")
     assert {name: (site / "badge" / f"{name}-support.svg").exists() for name in NAMES} == {
@@ -139,6 +157,7 @@ def test_a_badge_names_the_releases_that_a_device_works_with(site: Path) -> None
         "lost": False,
         "own": True,
         "paused": False,
+        "told": False,
         "yet": True,
     }
     found = content(site / "badge/dev-support.json")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
+from typing import Annotated
+
+from pydantic import Field
 
 from ootci.history.stored import StoredRun
 from ootci.model.compat import DevicePrediction, Forecast
@@ -46,6 +49,9 @@ class SupportCell(Record):
     """What is predicted from public wheels; only where nothing was measured."""
     why: str | None = None
     """The reason of the verdict or of the forecast; without either, why it was not tested."""
+    fallback: Annotated[str | None, Field(exclude_if=lambda version: version is None)] = None
+    """The version of torch that was tested instead of the nightly because that could not be downloaded. It has no
+    verdict here: it is no result of the nightly. Absent elsewhere."""
     page: str | None = None
     """Address of the run's page."""
 
@@ -95,7 +101,10 @@ def support_of(
     if wanted is Channel.NIGHTLY and column != NIGHTLY and verdict.torch_request is not None:
         # A release that replaced the nightly, or that somebody requested, is no result of the nightly.
         why = verdict.torch_request.deviation or f"the newest run was on torch {tested}"
-        cells.append(SupportCell(torch=NIGHTLY, why=one_line(why)))
+        cell = SupportCell(torch=NIGHTLY, why=one_line(why))
+        if tested and path and verdict.verdict in MEASURED and verdict.torch_request.fallback_reason:
+            cell = cell.model_copy(update={"fallback": one_line(tested, 60), "page": f"{_TOP}{path}"})
+        cells.append(cell)
     for other, of_other in others:
         if column := _minor(other.torch):
             cells.append(_cell(column, device, other, of_other, web_address(of_other.head.url) if of_other else None))
@@ -106,7 +115,9 @@ def support_of(
         column = NIGHTLY if predicted and item is predicted.nightly else _minor(item.torch)
         is_measured = column in found and found[column].verdict is not None
         if column and not is_measured and item.forecast in (Forecast.BREAK, Forecast.NO_BREAK):
-            found[column] = SupportCell(torch=column, forecast=item.forecast, why=one_line(item.why))
+            # A fallback stays visible beside the prediction.
+            known = found.get(column) or SupportCell(torch=column)
+            found[column] = known.model_copy(update={"forecast": item.forecast, "why": one_line(item.why)})
     return tuple(sorted(found.values(), key=lambda cell: _order(cell.torch), reverse=True))
 
 

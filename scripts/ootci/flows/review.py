@@ -85,6 +85,13 @@ def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | Non
     if run_file is None:
         _render(item, History(history), output, clock())
         return
+    with tempfile.TemporaryDirectory() as folder:
+        finished = _append(item, run_file, History(Path(folder)))
+        _render(item, History(Path(folder)), output, finished)
+
+
+def _append(item: RegisteredDevice, run_file: Path, history: History) -> datetime:
+    """Add a run and a nightly that expects it; returns when it finished. Rendering does not need the run in memory."""
     run = read(Run, run_file)
     if run.device != item.device.name:
         raise BadOption(
@@ -92,14 +99,12 @@ def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | Non
             where=str(run_file),
             fix="name the device's own run.json",
         )
-    with tempfile.TemporaryDirectory() as folder:
-        store = History(Path(folder))
-        with store.batch():
-            planned = PlannedRun.of(item, run.id, run.torch_request)
-            trigger = Trigger(event="local")
-            store.append_plan(Plan(id=run.plan_id, created_at=run.started_at, trigger=trigger, runs=(planned,)))
-            store.append_run(run)
-        _render(item, History(Path(folder)), output, run.finished_at)
+    with history.batch():
+        planned = PlannedRun.of(item, run.id, run.torch_request)
+        trigger = Trigger(event="local")
+        history.append_plan(Plan(id=run.plan_id, created_at=run.started_at, trigger=trigger, runs=(planned,)))
+        history.append_run(run)
+    return run.finished_at
 
 
 def _render(item: RegisteredDevice, history: History, output: Path, now: datetime) -> None:

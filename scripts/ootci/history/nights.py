@@ -5,7 +5,6 @@ Also the PyTorch that a nightly tested, by the torch that its devices reported.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from ootci.model.build import DIRTY, PluginBuild
 from ootci.model.cluster import Mark, Streak
+from ootci.model.commits import NewCommits
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between, full_commit, short_range
@@ -205,6 +205,17 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
     return FailingBefore(tuple(kept), tuple(test for test in kept if test in unsettled))
 
 
+def plugin_before(newest_first: Iterable[StoredRun]) -> str | None:
+    """The commit of the plugin in the newest of a device's reports that has one, whatever its torch was.
+
+    Raises:
+        HistoryCorrupt: a run cannot be read back.
+
+    """
+    plugins = (run.head.plugin for run in islice(newest_first, MAX_RUNS))
+    return next((commit for plugin in plugins if plugin and (commit := full_commit(plugin.commit))), None)
+
+
 def build_of_nightly(runs: Iterable[tuple[TorchRequest, TorchBuild | None]]) -> TorchBuild | None:
     """The nightly build that most runs had, by the torch requested and tested; None where none named its commit.
 
@@ -226,24 +237,21 @@ def build_of_nightly(runs: Iterable[tuple[TorchRequest, TorchBuild | None]]) -> 
     return TorchBuild(version=versions[commit], git_version=commit, made_of=sources[commit])
 
 
-_COMPARED = re.compile(r"https://github\.com/pytorch/pytorch/compare/([0-9a-f]{40})\.\.\.([0-9a-f]{40})")
-
-
 class CommitCounts:
-    """How many commits of PyTorch there are between two nightlies, by what the plans of the nightlies tell."""
+    """How many commits there are between two builds of PyTorch or of a plugin, by the steps from build to build."""
 
-    def __init__(self, plans: Iterable[Plan]) -> None:
-        self._steps = {plan.new_commits.since: plan.new_commits for plan in plans if plan.new_commits is not None}
+    def __init__(self, steps: Iterable[NewCommits | None]) -> None:
+        # By where they lead: after a step back, several lead on from one commit.
+        self._steps = {step.until: step for step in steps if step is not None}
 
-    def between(self, address: str | None) -> int | None:
-        """The number on a page of GitHub that compares two commits; None where a night between them is not known."""
-        found = _COMPARED.fullmatch(address or "")
-        at, end, total = (found[1], found[2], 0) if found else ("", "", 0)
+    def between(self, before: str | None, after: str | None) -> int | None:
+        """The number from one commit to another; None where a step between them is not known."""
+        at, total = after, 0
         for _ in self._steps:
-            step = self._steps.get(at)
+            step = self._steps.get(at or "")
             if step is None:
                 return None
-            at, total = step.until, total + step.count
-            if at == end:
+            at, total = step.since, total + step.count
+            if at == before:
                 return total
         return None

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
+from ootci.model.commits import NewCommits
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
@@ -113,6 +114,9 @@ class PluginBuild(Record):
     """Where it came from: a path in the repository, a git URL and ref, or a package specification."""
     commit: str | None = None
     """Git commit of the source, where there is one; ``-dirty`` is appended for uncommitted changes."""
+    new_commits: Annotated[NewCommits | None, Field(exclude_if=lambda commits: commits is None)] = None
+    """Of a plugin from git, the commits since the one that the device reported before; absent where there are none, or
+    they are not known."""
     sources_sha256: str | None = None
     """Checksum of the names and contents of its source files, where it was built here: another repository's commit, or
     one that touches other folders only, does not change it."""

@@ -62,6 +62,8 @@ class Streak(Record):
     """PyTorch's commits in between, as ``abc1234...def5678``; null where they are the same or unknown."""
     commits_url: str | None = None
     """The page that lists them."""
+    commits_count: Annotated[int | None, Field(exclude_if=lambda count: count is None)] = None
+    """How many there are; absent where it is not known."""
 
 
 class Cause(str, Enum):
@@ -106,6 +108,8 @@ class ClusterDevice(Record):
     """Ids of the first of them in alphabetical order; the name of a stage that broke."""
     plugin_changed: bool | None
     """Whether its plugin changed when they began to fail; null where that cannot be told."""
+    plugin_commits: Annotated[int | None, Field(exclude_if=lambda count: count is None)] = None
+    """How many commits its plugin got between `last_passed` and `since`; absent where it is not known."""
     since: Mark
     """The night on which the first of them began to fail."""
     last_passed: Annotated[Mark | None, Field(exclude_if=lambda mark: mark is None)] = None
@@ -138,6 +142,8 @@ class Cluster(Record):
     """The fewest of PyTorch's commits that it can come from, as ``abc1234...def5678``; null where there are none."""
     commits_url: str | None = None
     """The page that lists them."""
+    commits_count: Annotated[int | None, Field(exclude_if=lambda count: count is None)] = None
+    """How many there are; absent where it is not known."""
     events: Annotated[tuple[Cluster, ...], Field(exclude_if=lambda events: not events)] = ()
     """Where the same error began on several nights, and so for several causes, the failures of each; absent where it
     has one cause."""

@@ -243,6 +243,8 @@ class Removal(Record):
     """PyTorch's commits in between, as ``abc1234...def5678``; null where they are unknown."""
     commits_url: str | None = None
     """The page that lists them."""
+    commits_count: Annotated[int | None, Field(exclude_if=lambda count: count is None)] = None
+    """How many there are; absent where it is not known."""
 
 
 class PredictedBreak(Removal):

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from ootci.errors import NoSuchDevice
+from ootci.model.commits import NewCommits
 from ootci.model.delivery import Commit, Ref, Repository
 from ootci.model.device import KnownFailure, LostTests, RegisteredDevice, Unsupported
 from ootci.model.record import Record, StageFile, Time
@@ -54,6 +55,9 @@ class PlannedRun(Record):
     not_retried: Annotated[tuple[str, ...], Field(exclude_if=lambda ids: not ids)] = ()
     """Those of ``failing_before`` that began to fail then and were not retried: a test of these that still fails is
     retried."""
+    plugin_before: Annotated[Commit | None, Field(exclude_if=lambda commit: commit is None)] = None
+    """The commit of a plugin from git that the device reported last: the build counts the commits since. Absent where
+    there is none."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device was declared not to have."""
     tries_declarations: Annotated[bool, Field(exclude_if=lambda tries: not tries)] = False
@@ -71,6 +75,7 @@ class PlannedRun(Record):
         *,
         failing_before: tuple[str, ...] | None = None,
         not_retried: tuple[str, ...] = (),
+        plugin_before: str | None = None,
         tries_declarations: bool = False,
         by_name: bool = True,
     ) -> PlannedRun:
@@ -91,6 +96,7 @@ class PlannedRun(Record):
             lost_tests=device.lost_tests,
             failing_before=failing_before,
             not_retried=not_retried,
+            plugin_before=plugin_before,
             tries_declarations=tries_declarations,
             unsupported=device.unsupported,
             external=device.external.run if device.external and not by_name else None,
@@ -157,17 +163,6 @@ class Trigger(Record):
     """What of PyTorch is tested instead of a nightly. Such a plan is no nightly, and the history does not keep it."""
 
 
-class NewCommits(Record):
-    """The commits of PyTorch's branch `main` that a nightly has and the nightly before did not have."""
-
-    since: Commit
-    """What the nightly before was made of."""
-    until: Commit
-    """What the nightly was made of."""
-    count: int
-    """How many there are."""
-
-
 class Plan(StageFile):
     """Which devices run on which torch, decided once per nightly."""
 
@@ -191,7 +186,7 @@ class Plan(StageFile):
     """The nightly on which breaks are predicted where no device runs on one, for example because all are paused. Absent
     elsewhere."""
     new_commits: Annotated[NewCommits | None, Field(exclude_if=lambda commits: commits is None)] = None
-    """The commits since the nightly before; absent where they are not known."""
+    """The commits of PyTorch's branch `main` since the nightly before; absent where they are not known."""
 
     @property
     def requests(self) -> tuple[TorchRequest, ...]:

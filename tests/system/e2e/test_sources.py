@@ -46,6 +46,13 @@ def _nightly(folder: Path, ootci: Tool, env: dict[str, str]) -> tuple[Ran, dict[
     return ran, {item["device"]: item for item in found["devices"]}
 
 
+def _plugin(folder: Path, device: str) -> dict[str, Any]:
+    """What the device's last run tells of its plugin."""
+    run = json.loads((folder / ".ootci" / "runs" / device / "run.json").read_text(encoding="utf-8"))
+    plugin: dict[str, Any] = run["plugin"]
+    return plugin
+
+
 def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
@@ -63,8 +70,18 @@ def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     assert devices["cloned"]["torch"]["version"] == NIGHTLY
     assert devices["cloned"]["torch_request"]["channel"] == "nightly"
     assert devices["cloned"]["torch_request"]["fallback_reason"] is None
-    run = json.loads((tmp_path / ".ootci" / "runs" / "cloned" / "run.json").read_text(encoding="utf-8"))
-    assert run["plugin"]["commit"] == head
+    plugin = _plugin(tmp_path, "cloned")
+    assert (plugin["commit"], plugin.get("new_commits")) == (head, None)
+    # The plugin's sources change, and then a file outside them, for which the wheel that is there is taken.
+    for changed, count in (("python/notes.txt", 1), ("notes.txt", 2)):
+        before = head
+        for number in range(count):
+            (folder / changed).write_text(str(number), encoding="utf-8")
+            head = commit(folder)
+        ran = ootci("nightly", "--suites", "suites", cwd=tmp_path, env=index)
+        assert ran.code == 0, ran.out + ran.err
+        plugin = _plugin(tmp_path, "cloned")
+        assert (plugin["commit"], plugin["new_commits"]) == (head, {"since": before, "until": head, "count": count})
 
 
 @pytest.mark.deep

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from ootci.model.build import PluginBuild
-from ootci.model.plan import NewCommits
+from ootci.model.commits import NewCommits
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 
 from .event import Blame, Event, Kind
@@ -91,24 +91,32 @@ class Builds:
     def new_commits(self, night: int) -> NewCommits | None:
         """How many commits PyTorch's nightly has that the one before did not have; none where there was no new one."""
         before, now = (self._night_of_torch(max(at, 0)) for at in (night - 1, night))
-        since, until = (_sha(f"{self._seed}/torch/{built}") for built in (before, now))
-        return NewCommits(since=since, until=until, count=8 + int(until[:2], 16) // 3) if before != now else None
+        return _step(*(_sha(f"{self._seed}/torch/{built}") for built in (before, now)), 8)
 
     def plugin(self, device: int, night: int) -> PluginBuild:
         """The plugin that was built."""
-        changed = max(changed for changed in self._changed[device] if changed <= night)
+        before, changed = (
+            max(changed for changed in self._changed[device] if changed <= max(at, 0)) for at in (night - 1, night)
+        )
         name = self._makers[device].name
         version = f"2.14.{len([other for other in self._changed[device] if other <= changed])}"
+        since, commit = (_sha(f"{self._seed}/{name}/{built}") for built in (before, changed))
         sources = hashlib.sha256(f"{self._seed}/{name}/{changed}".encode()).hexdigest()
         return PluginBuild(
             package=f"torch-{name}",
             version=version,
             source=f"https://github.com/example/torch-{name}.git at main",
-            commit=_sha(f"{self._seed}/{name}/{changed}"),
+            commit=commit,
+            new_commits=_step(since, commit, 1),
             sources_sha256=sources,
             wheel=f"torch_{name}-{version}-cp311-cp311-linux_x86_64.whl",
             sha256=hashlib.sha256(f"{sources}/{self.torch(device, night).version}".encode()).hexdigest(),
         )
+
+
+def _step(since: str, until: str, least: int) -> NewCommits | None:
+    """So many commits at least from one build to the next; none where that is the same."""
+    return NewCommits(since=since, until=until, count=least + int(until[:2], 16) // 3) if since != until else None
 
 
 def _sha(text: str) -> str:

@@ -61,8 +61,8 @@ class NewEnvironment(DeviceEnvironment):
     def install(self, torch: TorchBuild | None, commands: Commands) -> bool:
         """Build the plugin and install its wheel."""
         # Recorded before the build, which may fail.
-        self.plugin = fetched_plugin(self.item, self.workspace)
-        self.plugin, cached = build_plugin(self.item, torch, self.workspace, commands)
+        self.plugin = fetched_plugin(self.item, self.workspace, self.run.plugin_before)
+        self.plugin, cached = build_plugin(self.item, self.plugin, torch, self.workspace, commands)
         return cached
 
 

@@ -12,9 +12,12 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from ootci.adapters import git, python_env
 from ootci.adapters.download import checksum
 from ootci.adapters.git import mirror
+from ootci.adapters.remote_commits import RemoteCommits
 from ootci.model.build import PluginBuild
+from ootci.model.commits import NewCommits
 from ootci.model.device import RegisteredDevice
-from ootci.model.torch_build import TorchBuild
+from ootci.model.device.plugin import GitSource
+from ootci.model.torch_build import TorchBuild, full_commit
 from ootci.model.workspace import Workspace
 
 from .commands import Commands, Stamp, StepFailed, digest
@@ -24,24 +27,31 @@ _OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MUL
 
 
 def build_plugin(
-    item: RegisteredDevice, torch: TorchBuild | None, workspace: Workspace, commands: Commands
+    item: RegisteredDevice,
+    fetched: PluginBuild | None,
+    torch: TorchBuild | None,
+    workspace: Workspace,
+    commands: Commands,
 ) -> tuple[PluginBuild, bool]:
     """Build and install the plugin unless it is installed; returns also whether it was.
+
+    Args:
+        fetched: what is to be built; None for a plugin that comes as a package.
 
     Raises:
         StepFailed: building or installing failed, or changed the torch under test.
 
     """
     device, environment = item.device, commands.environment
-    if device.plugin.package is not None:
+    if fetched is None:
         return _install_package(item, torch, commands)
     folder = _source_folder(item, workspace)
     stamp = Stamp.of(environment)
-    fetched = _fetched(item, folder)
     key = digest(stamp.fetch, torch and torch.model_dump(), fetched.sources_sha256, device.build.model_dump())
     if stamp.build == key and stamp.plugin is not None and stamp.plugin.package == device.plugin.distribution:
         # The same sources: of this commit, although an earlier one was built. Device file and suites are this one's.
-        return stamp.plugin.model_copy(update={"commit": fetched.commit, "source": fetched.source}), True
+        here = {name: getattr(fetched, name) for name in ("commit", "source", "new_commits")}
+        return stamp.plugin.model_copy(update=here), True
     wheels = workspace.wheels(device.name) / key[:16]
     found = sorted(wheels.glob("*.whl"))
     if not found:
@@ -73,26 +83,42 @@ def install_wheel(wheel: Path, torch: TorchBuild | None, commands: Commands) -> 
     require_same_torch(commands.environment, torch)
 
 
-def fetched_plugin(item: RegisteredDevice, workspace: Workspace) -> PluginBuild | None:
+def fetched_plugin(item: RegisteredDevice, workspace: Workspace, before: str | None = None) -> PluginBuild | None:
     """The plugin's name, source and commit before it is built; None for a plugin that comes as a package.
+
+    Args:
+        before: the commit since which the commits of a plugin from git are counted.
 
     Raises:
         StepFailed: its folder does not exist.
 
     """
-    return None if item.device.plugin.package is not None else _fetched(item, _source_folder(item, workspace))
-
-
-def _fetched(item: RegisteredDevice, folder: Path) -> PluginBuild:
+    if item.device.plugin.package is not None:
+        return None
+    folder = _source_folder(item, workspace)
     # A plugin beside its device file is reproduced from the commit of both; another has a repository of its own.
     beside = (item.path.resolve(), item.path.resolve().with_suffix("")) if item.device.plugin.path is not None else ()
+    commit = git.commit_of(folder, *beside)
     return PluginBuild(
         package=item.device.plugin.distribution,
         version=None,
         source=item.device.plugin.path or _git_text(item),
-        commit=git.commit_of(folder, *beside),
+        commit=commit,
+        new_commits=_new_commits(item.device.plugin.git, before, commit),
         sources_sha256=git.source_digest(folder),
     )
+
+
+def _new_commits(source: GitSource | None, before: str | None, commit: str | None) -> NewCommits | None:
+    """The commits since the one before; None where they are not known, which is no reason not to build."""
+    now = full_commit(commit)
+    if source is None or before is None or now is None or now == before:
+        return None
+    try:
+        with RemoteCommits(source.url) as repository:
+            return NewCommits.counted(before, now, repository.count(before, now))
+    except OSError:
+        return None
 
 
 def _source_folder(item: RegisteredDevice, workspace: Workspace) -> Path:

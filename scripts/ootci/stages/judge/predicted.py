@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ootci.history.nights import mark_of
+from ootci.history.nights import CommitCounts, mark_of
 from ootci.history.store import History
 from ootci.model.cluster import Mark
 from ootci.model.compat import (
@@ -62,9 +62,14 @@ class _Night:
         return {item.plugin: item for item in self.compat.predictions if item.torch == version}
 
 
-def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[DeviceVerdict]) -> Predicted | None:
-    """The predictions of the newest of the given nightlies that has any; None where no recent one
-    has.
+def predicted(
+    plans: Sequence[Plan], history: History, verdicts: Sequence[DeviceVerdict], counts: CommitCounts
+) -> Predicted | None:
+    """The predictions of the newest of the given nightlies that has any; None where no recent one has.
+
+    Args:
+        counts: of PyTorch's commits.
+
     """
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
     nights = [_Night(plan, compat) for plan, compat in found if compat is not None and compat.torches]
@@ -72,7 +77,7 @@ def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[Device
         return None
     newest = nights[-1]
     removals = _removals(plans[-EXPORTS:], history)
-    breaks = _breaks(nights, frozenset(item.device for item in verdicts), removals)
+    breaks = _breaks(nights, frozenset(item.device for item in verdicts), removals, counts)
     return Predicted(
         plan_id=newest.plan.id,
         torches=newest.compat.torches,
@@ -175,7 +180,7 @@ def _removal(removals: Mapping[_Key, _Range], key: _Key) -> _Range | None:
 
 
 def _breaks(
-    nights: Sequence[_Night], registered: frozenset[str], removals: Mapping[_Key, _Range]
+    nights: Sequence[_Night], registered: frozenset[str], removals: Mapping[_Key, _Range], counts: CommitCounts
 ) -> list[PredictedBreak]:
     """The missing parts, grouped by the nightly on which it went missing and by the devices that need it."""
     lacking: dict[_Key, tuple[MissingPart, dict[str, Prediction]]] = {}
@@ -189,7 +194,7 @@ def _breaks(
         since, last = _removal(removals, key) or _beginning(nights, key, today)
         group = (tuple(sorted(today)), since.plan_id, last.version if last else None)
         groups.setdefault(group, (since, last, []))[2].append(part)
-    breaks = [_break(devices, *found) for (devices, _, _), found in groups.items()]
+    breaks = [_break(devices, *found, counts) for (devices, _, _), found in groups.items()]
     return sorted(breaks, key=lambda item: (-len(item.devices), -item.since.date.timestamp(), item.devices))
 
 
@@ -219,7 +224,11 @@ def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Predicti
 
 
 def _break(
-    devices: tuple[str, ...], since: Mark, last: TorchBuild | None, parts: Sequence[MissingPart]
+    devices: tuple[str, ...],
+    since: Mark,
+    last: TorchBuild | None,
+    parts: Sequence[MissingPart],
+    counts: CommitCounts,
 ) -> PredictedBreak:
     first = TorchBuild(version=since.torch_version or "", git_version=since.torch_commit)
     return PredictedBreak(
@@ -230,4 +239,5 @@ def _break(
         last_present=last,
         commits=short_range(last, first),
         commits_url=commits_between(last, first),
+        commits_count=counts.between(last.source, since.torch_commit) if last else None,
     )

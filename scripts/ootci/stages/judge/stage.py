@@ -12,7 +12,7 @@ from ootci.history.clusters import Failing
 from ootci.history.difference import changes_between, newly_failing, was_run
 from ootci.history.expectations import outdated, review_declarations, review_known, review_unsupported
 from ootci.history.first_failures import failing_of
-from ootci.history.nights import streak_between
+from ootci.history.nights import CommitCounts, streak_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
 from ootci.model.cluster import Streak
@@ -21,6 +21,7 @@ from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .clusters import CLUSTERS, kept, named_by_cluster, newest_clusters, sentence, since
+from .commits import Counting
 from .gate import decide, gate_record
 from .night import required_counts
 from .other_torches import on_torches
@@ -54,7 +55,7 @@ def judge(
     # A plan for other torches only is no nightly.
     newest = next((plan for plan in reversed(plans) if plan.runs or not plan.also), None)
     witnesses = Witnesses(registry, history, plans)
-    judged, told = [], {}
+    judged, told, plugins = [], {}, {}
     for item in registry:
         runs = history.stored_runs(item.device.name)
         timeline = Timeline(item.device.name, item.device.bad_ranges)
@@ -63,9 +64,12 @@ def judge(
         timeline.go_on(plans, runs, witnesses)
         judged.append(_device(item, timeline, runs, now, newest))
         told[item.device.name] = timeline.told
+        plugins[item.device.name] = CommitCounts(run.head.plugin.new_commits for run in runs if run.head.plugin)
     clusters = newest_clusters(registry, newest, {verdict.device: failing for verdict, failing in judged})
-    devices = named_by_cluster((verdict for verdict, _ in judged), clusters)
-    predictions = predicted(plans, history, devices)
+    counts = CommitCounts(plan.new_commits for plan in plans)
+    counting = Counting(counts, plugins)
+    devices = named_by_cluster((counting.device(verdict) for verdict, _ in judged), clusters)
+    predictions = predicted(plans, history, devices, counts)
     return Verdicts(
         judged_at=now,
         plan_id=newest.id if newest else None,
@@ -83,7 +87,7 @@ def judge(
             predicted=predictions.broken if predictions else (),
         ),
         gate_record=gate_record(registry, plans, told),
-        clusters=kept(clusters),
+        clusters=tuple(map(counting.cluster, kept(clusters))),
         more_clusters=max(0, len(clusters) - CLUSTERS),
         devices=devices,
         also=tuple(verdict for item in registry for verdict in on_torches(item.device, plans, history, witnesses, now)),

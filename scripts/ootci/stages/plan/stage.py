@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from ootci.errors import BadOption
-from ootci.history.nights import failing_before
+from ootci.history.nights import failing_before, plugin_before
 from ootci.history.store import History
 from ootci.model.device import Cadence, Device, RegisteredDevice, Torch, on_other_torches
 from ootci.model.plan import LOCAL, NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger
@@ -118,12 +118,14 @@ class _Runs:
     def of(self, item: RegisteredDevice, *, tries_declarations: bool = False) -> PlannedRun:
         name = item.device.name
         failing = failing_before(self.history.newest_stored(name)) if self.history else None
+        from_git = self.history is not None and item.device.plugin.git is not None
         return PlannedRun.of(
             item,
             f"{self.plan_id}-{name}",
             self._torch_of(item.device),
             failing_before=failing.ids if failing else None,
             not_retried=failing.not_retried if failing else (),
+            plugin_before=plugin_before(self.history.newest_stored(name)) if self.history and from_git else None,
             tries_declarations=tries_declarations,
             by_name=name in self.chosen,
         )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
+from typing import Annotated
 from urllib.parse import urlencode
+
+from pydantic import Field
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.device import Device, RegisteredDevice
@@ -37,6 +40,8 @@ class CommitRange(Record):
     """Its commits or versions."""
     address: str | None
     """Where the commits are listed; null where that is not known."""
+    count: Annotated[int | None, Field(exclude_if=lambda count: count is None)] = None
+    """How many commits there are; absent where it is not known."""
 
 
 class Card(Record):
@@ -68,7 +73,11 @@ class Card(Record):
         """What changed of PyTorch; None where nothing is known to have changed."""
         if self.cluster is None or not self.cluster.commits:
             return None
-        return CommitRange(text=one_line(self.cluster.commits, 60), address=web_address(self.cluster.commits_url))
+        return CommitRange(
+            text=one_line(self.cluster.commits, 60),
+            address=web_address(self.cluster.commits_url),
+            count=self.cluster.commits_count,
+        )
 
 
 def card(
@@ -186,18 +195,23 @@ def _again(run: Run) -> str | None:
 
 
 def _plugin(device: Device, part: ClusterDevice) -> CommitRange | None:
-    return plugin_range(device, part.last_passed, part.since) if part.plugin_changed else None
+    return plugin_range(device, part.last_passed, part.since, part.plugin_commits) if part.plugin_changed else None
 
 
-def plugin_range(device: Device, before: Mark | None, after: Mark) -> CommitRange | None:
-    """The plugin's commits, or its versions, between two nights; None where unchanged."""
+def plugin_range(device: Device, before: Mark | None, after: Mark, count: int | None) -> CommitRange | None:
+    """The plugin's commits, or its versions, between two nights; None where unchanged.
+
+    Args:
+        count: how many commits there are, where it is known.
+
+    """
     if before is None or (before.plugin_sources and before.plugin_sources == after.plugin_sources):
         return None
     if before.plugin_commit and after.plugin_commit and before.plugin_commit != after.plugin_commit:
         ends = [one_line(commit, 60) for commit in (before.plugin_commit, after.plugin_commit)]
         source = _SOURCE.fullmatch(device.plugin.git.url) if device.plugin.git else None
         href = web_address(f"{source[1]}/compare/{ends[0]}...{ends[1]}") if source else None
-        return CommitRange(text="...".join(end[:7] for end in ends), address=href)
+        return CommitRange(text="...".join(end[:7] for end in ends), address=href, count=count)
     if before.plugin_version and after.plugin_version and before.plugin_version != after.plugin_version:
         versions = (one_line(version, 40) for version in (before.plugin_version, after.plugin_version))
         return CommitRange(text=" to ".join(versions), address=None)

@@ -227,7 +227,6 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
 
 _NAMES: Mapping[str, object] = {
     "preview_of": None,
-    "count_of": lambda _: None,
     "scripts": (),
     "styles": (),
     "has_controls": False,

@@ -148,7 +148,7 @@ class _Pages:
         shown = groups_of(by_urgency(devices_file(registry, verdicts).devices))
         self._order = [row.device for group in shown for row in group.rows]
         known |= {"place": self._places.of, "alike": found.alike, "control": found.control}
-        known |= {"is_first_run": found.is_first_run, "count_of": CommitCounts(self._nightlies).between}
+        known["is_first_run"] = found.is_first_run
         self._pages = PageMaker(self._looks / "templates", registry, verdicts, address, **known)
         self._ages: dict[str, str] = {}
         self._cards: dict[str, Card | None] = {}
@@ -175,7 +175,8 @@ class _Pages:
         plans = self._nightlies
         self._builds = builds_of(self._plans, self._reports_of)
         names = Names(self._named, plans, self._clusters.names, self._builds)
-        broke = night_failures(self._registry, self._verdicts, self._reports_of, names)
+        counts = CommitCounts(plan.new_commits for plan in plans)
+        broke = night_failures(self._registry, self._verdicts, self._reports_of, names, counts)
         by_operator = operator_regressions(self._accuracy.values())
         regressions = regressions_by_nightly(by_operator)
         told = self._reports_of, self._builds, names.began(), broke, regressions

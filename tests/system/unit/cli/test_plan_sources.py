@@ -11,7 +11,8 @@ from torch_server import serve_torch_index
 from unit.samples import night
 
 from ootci.history.store import History
-from ootci.model.plan import NewCommits, Plan
+from ootci.model.commits import NewCommits
+from ootci.model.plan import Plan
 from ootci.model.record import read
 
 from commands import Tool  # isort: skip

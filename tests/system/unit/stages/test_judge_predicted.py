@@ -9,6 +9,7 @@ import pytest
 from unit.samples import device, night, plan, run, stored
 
 from ootci.history.store import History
+from ootci.model.commits import NewCommits
 from ootci.model.compat import (
     Compat,
     ExportChanges,
@@ -20,6 +21,7 @@ from ootci.model.compat import (
     Prediction,
     SourceCheck,
 )
+from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts
@@ -81,13 +83,20 @@ def _removes(
     return ExportChanges(before=_torch(before), after=_torch(after), removed=removed, added=nothing, schemas=schemas)
 
 
+def _plan(number: int) -> Plan:
+    """The plan of a night, which has as many new commits of PyTorch as its number says."""
+    since, until = (f"{max(at, 0):040x}" for at in (number - 1, number))
+    new = NewCommits(since=since, until=until, count=number) if number else None
+    return plan(number, NAMES).model_copy(update={"new_commits": new})
+
+
 def _judged(
     folder: Path,
     nights: Mapping[int, tuple[Prediction, ...]],
     *runs: Run,
     exports: Mapping[int, ExportChanges] | None = None,
 ) -> Verdicts:
-    history: History = stored(folder, *(plan(number, NAMES) for number in range(max(nights) + 1)), *runs)
+    history: History = stored(folder, *(_plan(number) for number in range(max(nights) + 1)), *runs)
     for number, predictions in nights.items():
         changes = (exports or {}).get(number)
         history.append_compat(_compat(number, *predictions).model_copy(update={"exports": changes}))
@@ -117,6 +126,7 @@ def test_one_symbol_that_several_plugins_need_is_one_break_with_its_commits(tmp_
     ]
     assert (shared.since.plan_id, shared.last_present and shared.last_present.version) == ("night002", "2.15.0.dev1")
     assert shared.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
+    assert shared.commits_count == 2
     assert (single.since.plan_id, found.checked, found.broken) == ("night002", 3, ("one", "two"))
     assert [item.torch for item in found.devices[0].predictions] == ["2.15.0.dev3", BASE]
 

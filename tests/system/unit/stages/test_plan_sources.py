@@ -10,7 +10,8 @@ from pytorch_branches import Pytorch, pytorch_branches
 from unit.samples import plan, run
 
 from ootci.history.nights import CommitCounts, build_of_nightly, mark_of
-from ootci.model.plan import NewCommits, Plan
+from ootci.model.commits import NewCommits
+from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between
 from ootci.stages.plan import with_sources
 
@@ -81,10 +82,10 @@ def test_ranges_and_their_numbers_are_of_main(pytorch: Pytorch) -> None:
     ]
     address = commits_between(told[0], told[2])
     assert address == f"https://github.com/pytorch/pytorch/compare/{pytorch.main[0]}...{pytorch.main[4]}"
-    counts = CommitCounts(plans)
-    assert (counts.between(commits_between(told[1], told[2])), counts.between(address)) == (2, 4)
-    assert counts.between(commits_between(builds[0], builds[2])) is None
-    assert counts.between(None) is None
+    counts = CommitCounts(item.new_commits for item in plans)
+    first, second, third = (item.source for item in told)
+    assert (counts.between(second, third), counts.between(first, third)) == (2, 4)
+    assert counts.between(builds[0].git_version, builds[2].git_version) is None
     head = run(0).model_copy(update={"torch": told[1]})
     assert build_of_nightly([(plans[1].runs[0].torch, head.torch)]) == TorchBuild(
         version="1", git_version=pytorch.nightlies[1], made_of=pytorch.main[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ootci.history.nights import CommitCounts
 from ootci.model.cluster import Mark
 from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.record import Record
@@ -55,12 +56,14 @@ def night_failures(
     verdicts: Verdicts,
     reports: Mapping[str, Mapping[str, NightReport]],
     names: Names,
+    counts: CommitCounts,
 ) -> Mapping[str, NightFailure]:
     """By nightly, what broke on it; nightlies on which no device was broken are left out.
 
     Args:
         reports: by device and nightly, what was reported.
         names: the names of all failures.
+        counts: of PyTorch's commits.
 
     """
     streaks: dict[str, dict[str, tuple[Night, Night | None]]] = {}
@@ -93,29 +96,43 @@ def night_failures(
             devices=tuple(broken),
             error=error,
             device=name,
-            **dict(streak(devices[name].device, streaks[plan_id][name], told)),
+            **dict(streak(devices[name].device, streaks[plan_id][name], told, (counts, plugin_counts(told)))),
             commands=commands(devices[name], told.get(plan_id), tests),
         )
     return failures
 
 
-def streak(device: Device, ends: tuple[Night, Night | None], told: Mapping[str, NightReport | Run]) -> BrokenStreak:
+def plugin_counts(told: Mapping[str, NightReport | Run]) -> CommitCounts:
+    """The numbers of a plugin's commits; ``told`` is, by nightly, what its device reported."""
+    return CommitCounts(report.plugin.new_commits for report in told.values() if report.plugin)
+
+
+def streak(
+    device: Device,
+    ends: tuple[Night, Night | None],
+    told: Mapping[str, NightReport | Run],
+    counts: tuple[CommitCounts, CommitCounts],
+) -> BrokenStreak:
     """What is known of a broken streak.
 
     Args:
         ends: its first night, and the last good night before that.
         told: by nightly, what the device reported.
+        counts: of PyTorch's commits, and of the plugin's.
 
     """
     first, good = ends
     bad, last_good = _mark(first, told), _mark(good, told) if good else None
     builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
     pytorch = short_range(*builds)
+    of_pytorch, of_plugin = counts
+    torch, plugin = (last_good.torch_commit, last_good.plugin_commit) if last_good else (None, None)
+    new = of_pytorch.between(torch, bad.torch_commit)
     return BrokenStreak(
         first_bad=bad,
         last_good=last_good,
-        pytorch=CommitRange(text=pytorch, address=commits_between(*builds)) if pytorch else None,
-        plugin=plugin_range(device, last_good, bad),
+        pytorch=CommitRange(text=pytorch, address=commits_between(*builds), count=new) if pytorch else None,
+        plugin=plugin_range(device, last_good, bad, of_plugin.between(plugin, bad.plugin_commit)),
     )
 
 

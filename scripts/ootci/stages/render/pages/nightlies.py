@@ -272,7 +272,7 @@ def nightly_files(
             judged.setdefault(night.plan_id, {})[device.device] = night
     devices = {item.device.name: item for item in registry}
     known: tuple[Plan, TorchBuild] | None = None
-    counts = CommitCounts(plans)
+    counts = CommitCounts(plan.new_commits for plan in plans)
     for plan in plans:
         build = builds.get(plan.id)
         found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
@@ -357,8 +357,12 @@ def _since(
     if build is None or known is None:
         return None
     plan, before = known
-    address = commits_between(before, build)
-    return CommitsSince(plan_id=plan.id, commit=before.source or "", address=address, count=counts.between(address))
+    return CommitsSince(
+        plan_id=plan.id,
+        commit=before.source or "",
+        address=commits_between(before, build),
+        count=counts.between(before.source, build.source),
+    )
 
 
 def _row(run: PlannedRun, night: Night | None, told: NightReport | None, *, registered: bool) -> NightlyDevice:

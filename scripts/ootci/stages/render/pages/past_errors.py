@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ootci.history.ever_failed import FAILED, PASSED, SILENT
 from ootci.history.named import KEPT, NOWHERE, Border, NamedFailure, NamedFailures
-from ootci.history.nights import streak_between
+from ootci.history.nights import CommitCounts, streak_between
 from ootci.model.cluster import Mark, Streak
 from ootci.model.plan import Plan
 from ootci.model.record import Record
@@ -137,6 +137,7 @@ class Names:
         self._builds = builds
         self._current = current
         self._plans = plans[-KEPT:]
+        self._counts = CommitCounts(plan.new_commits for plan in plans)
         self._has_earlier = len(plans) > KEPT
         self._by_name: dict[str, list[tuple[DeviceFailures, NamedFailure]]] = {}
         for item in devices:
@@ -252,11 +253,24 @@ class Names:
             last=last,
             rows=rows,
             devices=len(found),
-            began=_turn([(one, both.began, unbroken) for one, both, unbroken in borders], self._plans[start]),
-            ended=_turn([(one, both.ended, unbroken) for one, both, unbroken in borders], last),
+            began=self._turn([(one, both.began, unbroken) for one, both, unbroken in borders], self._plans[start]),
+            ended=self._turn([(one, both.ended, unbroken) for one, both, unbroken in borders], last),
             open_on=sum(both.ended.passed is None for _, both, _ in borders),
             tests=tuple(sorted({test for row in rows for test in row.failure.first})),
         )
+
+    def _turn(self, borders: Iterable[tuple[str, Border, bool]], night: Plan) -> Turn | None:
+        """The narrowest of the borders on a night, each with its device and whether the failures there are unbroken."""
+        found = [item for item in borders if item[1].failed.plan_id == night.id]
+        if not found:
+            return None
+        device, (failed, passed), is_unbroken = min(found, key=_narrowest_first)
+        between = None
+        if passed is not None and is_unbroken:
+            before, after = sorted((failed, passed), key=lambda mark: mark.date)
+            count = self._counts.between(before.torch_commit, after.torch_commit)
+            between = streak_between(before, after).model_copy(update={"commits_count": count})
+        return Turn(device, failed, passed, is_unbroken, between)
 
     def _row(self, item: DeviceFailures, failure: NamedFailure, since: range, grid: NightGrid) -> NameRow:
         told = sum(item.named.reported >> night & 1 for night in since)
@@ -280,18 +294,6 @@ class Names:
             if failed and plan.id in item.runs:
                 pages[plan.id] = item.runs[plan.id]
         return cells_of(nights, grid, _LOOKS, pages)
-
-
-def _turn(borders: Iterable[tuple[str, Border, bool]], night: Plan) -> Turn | None:
-    """The narrowest of the borders on a night, each with its device and whether the failures there are unbroken."""
-    found = [item for item in borders if item[1].failed.plan_id == night.id]
-    if not found:
-        return None
-    device, (failed, passed), is_unbroken = min(found, key=_narrowest_first)
-    between = None
-    if passed is not None and is_unbroken:
-        between = streak_between(*sorted((failed, passed), key=lambda mark: mark.date))
-    return Turn(device, failed, passed, is_unbroken, between)
 
 
 def _narrowest_first(item: tuple[str, Border, bool]) -> tuple[bool, bool, float]:

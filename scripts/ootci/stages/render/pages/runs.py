@@ -11,6 +11,7 @@ from itertools import pairwise
 from ootci.history.baseline import Earlier, as_planned, concerns
 from ootci.history.difference import changes_between
 from ootci.history.gc import TEXTS_NIGHTS
+from ootci.history.nights import CommitCounts
 from ootci.history.reader import HistoryReader, Withdrawn
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
@@ -27,7 +28,7 @@ from ..publish import File
 from ..run_pages import RunPage, by_nightly, last_report
 from ..run_view import run_view
 from .device import DevicePage
-from .night_failure import streak, streaks_of
+from .night_failure import plugin_counts, streak, streaks_of
 from .published import API, api_file
 from .run_files import RunFile, by_age, run_file, run_path
 
@@ -82,6 +83,7 @@ class RunPages:
         self._judged = {night.run_id: night for night in shown.file.verdict.history}
         self._streaks = streaks_of(shown.file.verdict)
         self._told = {plan_id: page.run for plan_id, page in self._counting.items()}
+        self._counts = CommitCounts(plan.new_commits for plan in plans.values()), plugin_counts(self._told)
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
         self._before = {after.run.id: before for before, after in nights}
         self._after = {before.run.id: after for before, after in nights}
@@ -186,7 +188,9 @@ class RunPages:
             "groups": (),
             "withdrawn": None,
             "judged": night,
-            "streak": streak(self._device, ends, self._told) if ends and not (whole and whole.card) else None,
+            "streak": streak(self._device, ends, self._told, self._counts)
+            if ends and not (whole and whole.card)
+            else None,
             "whole": whole,
             "again": commands(self._shown.item, run, failing) if is_broken and not (whole and whole.card) else (),
             "before": self._before.get(page.run.id),

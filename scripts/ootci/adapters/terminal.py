@@ -1,23 +1,16 @@
-"""Printing, and progress for people: a live line on a terminal, plain lines and a heartbeat elsewhere."""
+"""Printing, in which foreign text cannot speak to the terminal."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
 import re
 import shutil
 import sys
-import threading
-import time
-from collections.abc import Iterator
 
 import click
-from rich.console import Console  # noqa: TID251
-from rich.text import Text
 
-HEARTBEAT_SECONDS = 20.0
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -69,10 +62,11 @@ def echo(text: str, *, err: bool = False, head: str = "", end: str = "\n") -> No
 
     """
     colour = False if os.environ.get("NO_COLOR") else None
-    click.echo(f"{head}{_printed(text)}{end}", err=err, nl=False, color=colour)  # noqa: TID251
+    click.echo(f"{head}{printed(text)}{end}", err=err, nl=False, color=colour)  # noqa: TID251
 
 
-def _printed(text: str) -> str:
+def printed(text: str) -> str:
+    """Lines as they are printed: cleaned, and none is a command of GitHub's runner."""
     return _COMMAND.sub(r"\g<0> ", clean(text))
 
 
@@ -95,55 +89,3 @@ class DebugLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record."""
         echo(f"{self.formatter.formatTime(record) if self.formatter else ''} {one_line(record.getMessage())}", err=True)
-
-
-class Progress:
-    """Shows progress, unless it is quiet. Everything that takes over two seconds is shown."""
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        # A live line only on a real terminal: rich also takes variables of CI systems for one.
-        live = sys.stderr.isatty() and "CI" not in os.environ  # noqa: TID251
-        self.console = Console(stderr=True, highlight=False, quiet=quiet, soft_wrap=True, force_terminal=live)
-        self._detail = ""
-
-    def say(self, text: str) -> None:
-        """One line that stays."""
-        self.console.print(Text(_printed(text.replace("\n", " "))))
-
-    def update(self, detail: str) -> None:
-        """Show a detail of the current step, such as the last line of a build. May be called from any thread."""
-        if line := plain(detail).strip():
-            self._detail = line
-
-    @contextlib.contextmanager
-    def step(self, title: str) -> Iterator[None]:
-        """A step that may take long: a live line on a terminal, else a first line and a heartbeat."""
-        self._detail = ""
-        started, done = time.monotonic(), threading.Event()
-        with contextlib.ExitStack() as opened:
-            if self.console.is_terminal:
-                status = opened.enter_context(self.console.status(Text(_printed(title))))
-                pause = 0.2
-            else:
-                status, pause = None, HEARTBEAT_SECONDS
-                self.say(f"{title} ...")
-
-            def show() -> None:
-                while not done.wait(pause):
-                    line = self._line(title, started)
-                    if status is None:
-                        self.say(f"  {line}")
-                    else:
-                        status.update(Text(_printed(line)[: max(20, self.console.width - 4)]))
-
-            thread = threading.Thread(target=show, daemon=True)
-            thread.start()
-            try:
-                yield
-            finally:
-                done.set()
-                thread.join()
-
-    def _line(self, title: str, started: float) -> str:
-        seconds = int(time.monotonic() - started)
-        return f"{title}  {seconds // 60}:{seconds % 60:02d}  {self._detail[:160]}".rstrip()

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from ootci.adapters.folder_lock import locked
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.cli.options import folder_options, format_option, suites_option
 from ootci.cli.show import code, one_line, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError

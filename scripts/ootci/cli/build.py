@@ -11,7 +11,7 @@ import click
 
 from ootci import __version__
 from ootci.adapters.folder_lock import locked
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.cli.options import (
     exit_zero_option,
     folder_options,

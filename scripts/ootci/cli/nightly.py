@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from ootci.adapters.folder_lock import locked
+from ootci.adapters.progress import Progress
 from ootci.adapters.python_env import program
-from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option, suites_option, torch_option
 from ootci.cli.show import one_line, show, show_table, show_text, stage_lines
 from ootci.errors import BadOption

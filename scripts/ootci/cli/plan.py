@@ -9,7 +9,7 @@ import click
 
 from ootci.adapters.annotation import show_notice
 from ootci.adapters.folder_lock import locked
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.cli.options import (
     folder_options,
     format_option,

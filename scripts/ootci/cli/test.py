@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.cli.options import exit_zero_option, folder_options, format_option, suites_option
 from ootci.cli.show import show_stages
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE

@@ -8,7 +8,7 @@ import click
 
 from ootci.adapters import git
 from ootci.adapters.folder_lock import locked
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import one_line, show
 from ootci.errors import BadOption, TorchNotBuilt

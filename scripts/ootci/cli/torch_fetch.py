@@ -11,7 +11,7 @@ import click
 
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.github_rest import GithubRest
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.cli.options import folder_options, format_option, github_output_option
 from ootci.cli.show import append, note, one_line, show
 from ootci.errors import BadOption, TorchNotBuilt

@@ -11,7 +11,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from ootci.adapters import git
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.errors import BadOption, BisectionChanged, DeviceAbsent, IndexUnreachable, TorchMissing
 from ootci.flows.context import clock
 from ootci.flows.held_plugin import holding_commit, holding_plugin

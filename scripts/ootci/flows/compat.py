@@ -12,8 +12,9 @@ from packaging.version import Version
 
 from ootci.adapters.download import DownloadProblem, downloaded
 from ootci.adapters.process import Finished, run
+from ootci.adapters.progress import Progress
 from ootci.adapters.python_env import device_environment, pip_command
-from ootci.adapters.terminal import Progress, plain
+from ootci.adapters.terminal import plain
 from ootci.errors import BadOption, IndexUnreachable, OotciError, TorchMissing
 from ootci.flows.compile import compile_source
 from ootci.flows.context import Folders

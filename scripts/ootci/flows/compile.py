@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.flows.context import Folders, clock
 from ootci.model.build import Build
 from ootci.model.device import Check, RegisteredDevice

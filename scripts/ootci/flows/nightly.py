@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ootci.adapters.progress import Progress
 from ootci.adapters.python_env import Installed, InterpreterProblem, as_it_is, installed_beside
-from ootci.adapters.terminal import Progress
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
 from ootci.flows.context import Folders, attempt_number, clock
 from ootci.flows.planning import make_plan

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ootci.adapters.annotation import show_warning
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.errors import OotciError, PlanMisdated
 from ootci.flows.context import CLOCKS, Folders, attempt_number, clock, run_url
 from ootci.history.store import History

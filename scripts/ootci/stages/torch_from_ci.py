@@ -15,9 +15,9 @@ from packaging.version import Version
 
 from ootci.adapters.download import DownloadProblem, checksum
 from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.progress import Progress
 from ootci.adapters.pytorch_ci import CiBuild, builds_of, take_wheel
 from ootci.adapters.remote_wheel import local_contents
-from ootci.adapters.terminal import Progress
 from ootci.adapters.torch_index import CPU
 from ootci.errors import OotciError, TorchNotBuilt
 from ootci.model.device import Device

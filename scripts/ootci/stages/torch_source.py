@@ -16,8 +16,9 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from ootci.adapters import git, python_env
 from ootci.adapters.download import DownloadProblem, checksum
 from ootci.adapters.process import run, version_line
+from ootci.adapters.progress import Progress
 from ootci.adapters.remote_wheel import local_contents
-from ootci.adapters.terminal import Progress, plain
+from ootci.adapters.terminal import plain
 from ootci.errors import OotciError, TorchNotBuilt
 from ootci.model.record import read, write
 from ootci.model.torch_build import TorchSource

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import Supervisor, supervise
 

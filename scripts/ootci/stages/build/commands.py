@@ -13,8 +13,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ootci.adapters.process import Finished, run
+from ootci.adapters.progress import Progress
 from ootci.adapters.python_env import device_environment, pip_command
-from ootci.adapters.terminal import Progress, plain
+from ootci.adapters.terminal import plain
 from ootci.model.build import COMPILE_ERROR, PluginBuild
 from ootci.model.record import Record, write_atomic
 

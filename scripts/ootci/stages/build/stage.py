@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.errors import OotciError
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.device import RegisteredDevice

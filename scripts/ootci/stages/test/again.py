@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.adapters.process import Finished, run
-from ootci.adapters.terminal import Progress, plain
+from ootci.adapters.progress import Progress
+from ootci.adapters.terminal import plain
 from ootci.model.build import StageStatus
 from ootci.model.device import Device
 from ootci.model.probe import read_probe

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from ootci.adapters.progress import Progress
 from ootci.adapters.python_env import device_environment
-from ootci.adapters.terminal import Progress
 from ootci.errors import HostFailure, ToolMissing
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
 from ootci.model.device import UPSTREAM, UPSTREAM_CONFIG, Device, Suite

@@ -21,7 +21,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from ootci.adapters.process import RUN_MARK, Finished, end_all_with
-from ootci.adapters.terminal import Progress, plain
+from ootci.adapters.progress import Progress
+from ootci.adapters.terminal import plain
 from ootci.model.capability import docs_page
 from ootci.model.device import UPSTREAM
 from ootci.model.event import Collected, CollectedTest, Tail, TestEnd, append_event

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ootci.adapters import terminal
-from ootci.adapters.terminal import Progress, plain
+from ootci.adapters.progress import Progress
+from ootci.adapters.terminal import plain
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_foreign_text_cannot_speak_to_the_terminal(text: str, shown: str) -> Non
 def test_a_step_tells_its_beginning_and_gives_signs_of_life(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(terminal, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr("ootci.adapters.progress.HEARTBEAT_SECONDS", 0.05)
     progress = Progress()
     with progress.step("dev: build"):
         progress.update("\x1b[1m[ 7%] compiling\x1b[0m\n")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from unit.samples import changed, outcomes, plan, register, run, with_runs
 
-from ootci.adapters import terminal
+from ootci.adapters.progress import Progress
 from ootci.model.build import PluginBuild
 from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.plan import Plan
@@ -141,7 +141,7 @@ def test_the_torch_of_a_plan_is_printed_on_one_line(ootci: Tool, work: Path, mon
 
 
 def test_progress_says_foreign_text_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = terminal.Progress()
+    progress = Progress()
     progress.say(EVIL)
     with progress.step(EVIL):
         progress.update(EVIL)

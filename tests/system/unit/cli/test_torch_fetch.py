@@ -20,7 +20,7 @@ from pytorch_ci import BUILD, PyTorchCi, pytorch_ci
 from ootci.adapters import download as downloads
 from ootci.adapters import pytorch_ci as module
 from ootci.adapters.github_rest import GithubRest
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.errors import TorchNotBuilt
 from ootci.model.device import load_device
 from ootci.model.plan import Plan, Proposal

@@ -12,7 +12,7 @@ from small_checkout import Upstream, imported, outcomes_of
 from small_suites import SUITES, read_events
 from unit.samples import build, device, night, plan
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.model.workspace import RunFolder
 from ootci.stages.test import stage as stage_test
 from ootci.stages.test import test as run_stages

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from unit.samples import device
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.errors import BadOption, IndexUnreachable
 from ootci.flows.bisect import Search, with_one_suite
 from ootci.flows.held_plugin import holding_commit, holding_plugin, with_plugin

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.model import event
 from ootci.stages.test import again
 from ootci.stages.test.again import LaterAttempts, find_culprit

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.stages.build.commands import ABOUT_LINES, EXCERPT_LINES, Commands, StepFailed
 
 COMPILER = "k.cpp:3:9: error: 'x' was not declared\n    3 | int y = x;\n      |         ^"

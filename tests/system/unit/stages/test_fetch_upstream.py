@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from repositories import commit, git
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.model.workspace import Workspace
 from ootci.stages.build.commands import Commands, StepFailed
 from ootci.stages.build.fetch import fetch_upstream

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from unit.samples import build, device, night
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.event import StageEnd, StageStart, read_events
 from ootci.model.workspace import RunFolder

@@ -11,7 +11,7 @@ import pytest
 from processes import ends
 from unit.samples import build, device, night, plan, stored
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.errors import ToolMissing
 from ootci.model.build import StageStatus
 from ootci.model.device import Suite

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from unit.samples import device, night, plan
 
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.model.build import Build, StageStatus
 from ootci.model.record import read
 from ootci.model.workspace import Workspace

@@ -12,7 +12,7 @@ from processes import ends
 from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters import process
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import Supervisor, supervise
 

@@ -14,7 +14,7 @@ from processes import ends
 from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters import process
-from ootci.adapters.terminal import Progress
+from ootci.adapters.progress import Progress
 from ootci.errors import ToolMissing
 from ootci.stages.test import supervisor
 from ootci.stages.test.suite_run import SuiteRun

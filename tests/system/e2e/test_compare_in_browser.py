@@ -208,7 +208,7 @@ KEYS = ("id", "suite", "change", "before", "after", "known", "required")
 def by_script(page: Page, before: Run, after: Run) -> list[Any]:
     """What the page's script finds between two runs."""
     table = TestTable()
-    files = [json.loads(run_files.run_file(stored(record, table), None)[1]) for record in (before, after)]
+    files = [json.loads(run_files.run_file(stored(record, table), None).to_json()) for record in (before, after)]
     tables = [json.loads(content) for _, content in run_files.tests_files(table)]
     found = page.evaluate(
         "([a, b, tables]) => differenceOf(a, b, new Map(tables.map((table, number) => [number, table])), rules)",

@@ -49,7 +49,7 @@ class Card(Record):
 
     headline: str
     """What broke, in a few words."""
-    again: str | None
+    retried: str | None
     """The outcome of the new failures on retry; null where none was retried."""
     cluster: Cluster | None
     """The failures that it is a part of; null where nothing tells."""
@@ -65,8 +65,8 @@ class Card(Record):
     """The command that finds the first bad nightly; null where no test of ours shows it."""
     issue: str | None
     """An address that opens an issue with the text filled in; null where nobody is named."""
-    where: str
-    """Its receiver: PyTorch or the vendor."""
+    receiver: str
+    """The receiver of that issue: PyTorch or the vendor."""
 
     @property
     def pytorch(self) -> CommitRange | None:
@@ -97,7 +97,7 @@ def card(
     part = next((part for part in cluster.devices if part.device == device.name), None) if cluster else None
     return Card(
         headline=_headline(verdict),
-        again=_again(run) if run else None,
+        retried=_retried(run) if run else None,
         cluster=cluster,
         part=part,
         first_bad=part.since if part else None,
@@ -105,7 +105,7 @@ def card(
         commands=commands(item, verdict, part.first if part else ()),
         bisect=bisect_command((part,)) if part else None,
         issue=_issue(device, cluster, address) if cluster else None,
-        where="PyTorch" if cluster is None or cluster.cause in UPSTREAM else "the vendor",
+        receiver="PyTorch" if cluster is None or cluster.cause in UPSTREAM else "the vendor",
     )
 
 
@@ -126,7 +126,7 @@ def cluster_card(
     """
     return Card(
         headline=f"{many(cluster.tests, 'failure')} on {many(len(cluster.devices), 'device')}",
-        again=None,
+        retried=None,
         cluster=cluster,
         part=part,
         first_bad=cluster.since,
@@ -134,7 +134,7 @@ def cluster_card(
         commands=commands(item, tested, part.first),
         bisect=bisect_command((part,)),
         issue=_issue(item.device, cluster, address),
-        where="PyTorch" if cluster.cause in UPSTREAM else "the vendor",
+        receiver="PyTorch" if cluster.cause in UPSTREAM else "the vendor",
     )
 
 
@@ -185,7 +185,7 @@ def _headline(verdict: DeviceVerdict) -> str:
     return f"Stage: {verdict.broke_at}" if verdict.broke_at else VERDICTS[verdict.verdict].word.capitalize()
 
 
-def _again(run: Run) -> str | None:
+def _retried(run: Run) -> str | None:
     """The outcome of the failing tests that were retried."""
     tried = [item for item in run.outcomes if item.outcome in FAILURES and item.attempts]
     if not tried:

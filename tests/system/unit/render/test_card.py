@@ -198,4 +198,4 @@ def test_a_bisection_needs_a_good_night_and_an_issue_a_suspect() -> None:
     assert (good.issue or "").startswith("https://github.com/pytorch/pytorch/issues/new?title=")
     bad = made()
     assert bad is not None
-    assert (bad.bisect, bad.where) == (None, "the vendor")
+    assert (bad.bisect, bad.receiver) == (None, "the vendor")

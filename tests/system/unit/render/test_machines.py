@@ -15,6 +15,7 @@ from unit.render.rendering import Rendered
 from unit.render.sample import Sample
 
 from ootci.stages.render.pages.api import api_schemas
+from ootci.stages.render.pages.device import DeviceFile
 
 BASE = "https://example.com/some/where/"
 ENDPOINT = {
@@ -133,6 +134,12 @@ def test_the_file_of_a_device_says_what_the_verdicts_and_its_page_say(site: Path
             assert file["card"]["headline"] in facets[0].text
             cards += 1
     assert cards > 3
+
+
+def test_the_file_of_every_device_can_be_read_back(sites: tuple[Path, ...]) -> None:
+    for path in (path for site in sites for path in (site / "api/v1/devices").iterdir()):
+        text = path.read_text(encoding="utf-8")
+        assert DeviceFile.model_validate_json(text).to_json() == text, path
 
 
 def test_the_gate_at_the_top_is_the_same_below_api(site: Path) -> None:

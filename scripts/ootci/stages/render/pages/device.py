@@ -62,7 +62,7 @@ class DeviceFile(RegisteredEntry, Compact):
     """The verdict, as in verdicts.json."""
     card: Card | None
     """What broke, since when, whose it is and how to reproduce it; null where the device is not broken."""
-    again: str
+    command: str
     """The command that tests it, with the torch and the plugin of the run."""
     run_page: str | None
     """Address of the permanent page of the run that the verdict was derived from; null where there is none."""
@@ -156,7 +156,7 @@ def device_page(
         description=device.description,
         verdict=verdict,
         card=card(item, verdict, run, cluster, address),
-        again=commands(item, verdict)[0],
+        command=commands(item, verdict)[0],
         run_page=f"{_TOP}{page.path}" if page else None,
         findings=view.findings if view else (),
         earlier_attempts=tuple(

@@ -103,7 +103,7 @@ class DeviceEntry(RegisteredEntry):
         return self.verdict is VerdictName.PAUSED and self.predicted is Forecast.BREAK
 
 
-_OF_THE_VERDICT = DeviceEntry.model_fields.keys() & {"is_fallback", *DeviceVerdict.model_fields} - {"device"}
+_OF_THE_VERDICT = DeviceEntry.model_fields.keys() & {*DeviceVerdict.model_fields, "is_fallback"} - {"device"}
 
 
 class DevicesFile(WithPage, OfNewest):
@@ -224,10 +224,10 @@ def nights_of_each(
     pages: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> dict[str, NightsOf]:
     """The nights of every device in the columns of a grid; ``pages`` are as for :func:`devices_file`."""
-    devices = {item.device.name: item.device for item in registry}
+    devices = (item.device for item in registry)
     return {
-        name: grid.row(judged[name], grid.linked(pages.get(name, {})), device.bad_ranges)
-        for name, device in devices.items()
+        device.name: grid.row(judged[device.name], grid.linked(pages.get(device.name, {})), device.bad_ranges)
+        for device in devices
     }
 
 
@@ -297,13 +297,13 @@ def devices_file(
         devices=tuple(
             _entry(
                 item.device,
-                judged[name],
+                verdict,
                 clusters.get(name),
                 pages.get(name, {}),
                 age=ages.get(name),
                 predicted=verdicts.predicted.of(name) if verdicts.predicted else None,
             )
-            for item, name in ((item, item.device.name) for item in registry)
+            for item, (name, verdict) in zip(registry, judged.items(), strict=True)
         ),
     )
 

@@ -96,38 +96,33 @@ def night_failures(
             devices=tuple(broken),
             error=error,
             device=name,
-            **dict(streak(devices[name].device, streaks[plan_id][name], told, (counts, plugin_counts(told)))),
+            **dict(streak(devices[name].device, streaks[plan_id][name], told, counts)),
             commands=commands(devices[name], told.get(plan_id), tests),
         )
     return failures
-
-
-def plugin_counts(told: Mapping[str, NightReport | Run]) -> CommitCounts:
-    """The numbers of a plugin's commits; ``told`` is, by nightly, what its device reported."""
-    return CommitCounts(report.plugin.new_commits for report in told.values() if report.plugin)
 
 
 def streak(
     device: Device,
     ends: tuple[Night, Night | None],
     told: Mapping[str, NightReport | Run],
-    counts: tuple[CommitCounts, CommitCounts],
+    counts: CommitCounts,
 ) -> BrokenStreak:
     """What is known of a broken streak.
 
     Args:
         ends: its first night, and the last good night before that.
         told: by nightly, what the device reported.
-        counts: of PyTorch's commits, and of the plugin's.
+        counts: of PyTorch's commits.
 
     """
     first, good = ends
     bad, last_good = _mark(first, told), _mark(good, told) if good else None
     builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
     pytorch = short_range(*builds)
-    of_pytorch, of_plugin = counts
+    of_plugin = CommitCounts(report.plugin.new_commits for report in told.values() if report.plugin)
     torch, plugin = (last_good.torch_commit, last_good.plugin_commit) if last_good else (None, None)
-    new = of_pytorch.between(torch, bad.torch_commit)
+    new = counts.between(torch, bad.torch_commit)
     return BrokenStreak(
         first_bad=bad,
         last_good=last_good,

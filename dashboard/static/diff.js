@@ -246,7 +246,7 @@ function facts(runs, sides) {
 const executed = (counts) => rules.executed.reduce((sum, name) => sum + (counts[name] || 0), 0);
 
 const link = (text, address) => element("a", text, { href: address });
-const outside = (text, address) => element("a", text, { href: address, rel: "noreferrer" });
+const outside = (text, address) => element("a", text, { href: address });
 
 function commit(hash) {
   if (!/^[0-9a-f]{40}$/.test(hash || "")) return element("code", hash || "unknown");

@@ -41,10 +41,11 @@ function worse(a, b, tests, rules) {
   const reported = new Set(b.suites.filter((suite) => suite.state === "complete").map((suite) => suite.suite));
   const gone = tests.filter((test) => test.change === "disappeared" && test.required && reported.has(test.suite)).length;
   if (gone) said.push(`${gone} ${gone === 1 ? "test of A is" : "tests of A are"} not in B`);
+  const passed = (stage) => !stage.status;
   const stages = new Map(a.stages.map((stage) => [stage.name, stage]));
-  const cameThrough = (stage) => stage && (stage.status === "passed" || stage.only_tests);
+  const cameThrough = (stage) => stage && (passed(stage) || stage.only_tests);
   const broken = b.stages.filter(
-    (stage) => !["passed", "not_run"].includes(stage.status) && !stage.only_tests && cameThrough(stages.get(stage.name)),
+    (stage) => !passed(stage) && stage.status !== "not_run" && !stage.only_tests && cameThrough(stages.get(stage.name)),
   );
   for (const stage of broken) said.push(`the stage ${stage.name} ${stage.status} in B: ${stage.reason || "no reason was given"}`);
   const whole = new Set(a.suites.filter((suite) => suite.required && suite.state === "complete").map((suite) => suite.suite));

@@ -44,7 +44,8 @@ _STATES_TO_WAYS = bytes.maketrans(bytes(_BY_STATE), "".join(WAY_LETTERS[way] for
 _OUTCOME, _WAY_OF_ONE = (
     re.compile(f"[{''.join(letters)}][0-9]*") for letters in (OUTCOME_LETTERS.values(), sorted(WAY_LETTERS.values()))
 )
-_REPEATED = re.compile(r"(.)\1+")
+_LETTERS = (*OUTCOME_LETTERS.values(), *WAY_LETTERS.values(), ABSENT_LETTER)
+_SAME = re.compile("|".join(f"{re.escape(letter)}+" for letter in _LETTERS))
 
 
 def letters_of(states: bytes) -> tuple[str, str]:
@@ -77,7 +78,13 @@ def states_of(outcomes: str, ways: str, size: int) -> bytes:
 
 
 def _counted(letters: str) -> str:
-    return _REPEATED.sub(lambda found: f"{found[1]}{len(found[0])}", letters)
+    return "".join(map(_shortened, _SAME.findall(letters)))
+
+
+@lru_cache(maxsize=4096)
+def _shortened(same: str) -> str:
+    """Equal letters as the letter and their count."""
+    return same if len(same) == 1 else f"{same[0]}{len(same)}"
 
 
 def _repeated(text: str, size: int, letter: re.Pattern[str]) -> bytes:

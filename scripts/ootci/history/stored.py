@@ -127,8 +127,7 @@ class StoredRun:
     def capabilities(self) -> tuple[CapabilityCounts, ...]:
         """Tests by capability and outcome, by the capability's id."""
         states = self.states.ljust(len(self.tests), bytes((ABSENT,)))
-        by_capability = self.tests.by_capability.items()
-        found = {name: count(bytes(map(states.__getitem__, rows))) for name, rows in by_capability}
+        found = {name: count(chosen) for name, chosen in self.tests.states_by_capability(states)}
         flaky = Counter(
             self.tests[row].capability for row in self.attempts if self.outcome(row) in FAILURES and self.is_flaky(row)
         )
@@ -140,7 +139,7 @@ class StoredRun:
         )
         return tuple(
             CapabilityCounts(capability=name, counts=_counts(numbers, flaky[name]), trivial=trivial[name])
-            for name, numbers in sorted(found.items())
+            for name, numbers in found.items()
             if numbers
         )
 

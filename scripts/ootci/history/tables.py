@@ -6,10 +6,11 @@ import hashlib
 import json
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,6 +124,8 @@ class TestTable:
         self.tests: list[Test] = []
         self.by_capability: dict[str, list[int]] = {}
         """The rows of the tests of each capability."""
+        self._chosen: list[tuple[str, Callable[[bytes], tuple[int, ...]]]] = []
+        self._chosen_of = 0
         self._rows: dict[Test, int] = {}
         self._masks: dict[frozenset[str], tuple[int, int]] = {}
         self._by_id: dict[str, tuple[int, ...]] = {}
@@ -146,6 +149,14 @@ class TestTable:
             several = [row for rows in self._by_id.values() if len(rows) > 1 for row in rows]
             self._with_others = len(self.tests), number_with(several)
         return self._with_others[1]
+
+    def states_by_capability(self, states: bytes) -> Iterator[tuple[str, bytes]]:
+        """The states of the tests of each capability, of as many states as there are tests."""
+        if self._chosen_of < len(self.tests):
+            # Given one row only, an itemgetter gives no tuple.
+            self._chosen = [(name, itemgetter(*rows, rows[0])) for name, rows in sorted(self.by_capability.items())]
+            self._chosen_of = len(self.tests)
+        return ((name, bytes(chosen(states)[:-1])) for name, chosen in self._chosen)
 
     def with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """The id and the row of each test whose id begins so, by id."""

@@ -205,7 +205,7 @@ def _commit(label: str, value: str | None, href: str | None = None) -> Fact | No
     sha, mark, rest = value.partition("-")
     if full_commit(sha) is None:
         return Fact(label, value, href, code=True)
-    return Fact(label, f"{sha[:12]}{mark}{rest}", href, code=True, whole=value)
+    return Fact(label, f"{sha[:12]}{mark}{rest}", href, code=True, whole=None if href else value)
 
 
 def _image(value: str | None) -> Fact | None:

@@ -34,7 +34,7 @@ class FailureRow:
     Attributes:
         limit: so many characters of its text are shown.
         repeated: of each later attempt, whether its text is the first one's, which is not shown again.
-        commands: what reproduces it, in a checkout of the repository that has the device file.
+        commands: what reproduces it, in a checkout of the repository that has the device file; none of an older run.
         alike: the first of the others.
         same_error_total: how many others there are.
 
@@ -88,7 +88,7 @@ def failures(
             change=changes.get(outcome.id),
             known=outcome.id in known,
             repeated=tuple(_is_same(outcome, attempt, run.device) for attempt in outcome.attempts[:ATTEMPTS_SHOWN]),
-            commands=commands(item, run, (outcome.id,)),
+            commands=commands(item, run, (outcome.id,)) if is_recent else (),
             alike=tuple(others[:ALIKE_SHOWN]),
             same_error_total=len(others),
         )

@@ -7,7 +7,9 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,7 +28,7 @@ from .facts import contacts, device_facts, environment_facts, run_facts, run_fil
 from .link_pictures import picture_path
 from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
 from .nights import before_words, in_words
-from .status import CHANGES, KNOWN, outcomes, shown, verdict_of_each, works
+from .status import CHANGES, KNOWN, Status, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
 from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, moment, short_day, ulp_words
 
@@ -140,9 +142,9 @@ def marked(text: str) -> Markup:
     errors = [number for number, line in enumerate(lines) if _ERROR_LINE.search(line)]
     # A log that is nothing but errors gains nothing from marks, and they must not make it much longer.
     chosen = set(errors[:MARKED_LINES])
-    return Markup("\n").join(
-        Markup("<b>{}</b>").format(line) if number in chosen else line for number, line in enumerate(lines)
-    )
+    pieces = groupby(enumerate(lines), lambda numbered: numbered[0] in chosen)
+    texts = ((is_error, escape("\n".join(line for _, line in found))) for is_error, found in pieces)
+    return Markup("\n".join(f"<b>{text}</b>" if is_error else text for is_error, text in texts))  # noqa: S704 (escaped)
 
 
 def from_top(address: str) -> str:
@@ -158,11 +160,28 @@ def number(count: int, tone: str = "") -> Markup:
     return Markup(f'<td class="{look}">{count:,}</td>')  # noqa: S704 (a number, and a word of a template)
 
 
+@lru_cache(_REMEMBERED)
+def status(look: Status, size: str = "") -> Markup:
+    """A state as a glyph and a word."""
+    classes = f"status {look.tone} {size}".rstrip()
+    return Markup(f'<span class="{classes}">{icon(look.glyph)}{escape(clean(look.word))}</span>')  # noqa: S704 (escaped)
+
+
+@lru_cache(_REMEMBERED)
+def icon(name: str) -> Markup:
+    """A symbol of the page's sprite."""
+    return Markup(f'<svg class="i" aria-hidden="true"><use href="#{name}"/></svg>')  # noqa: S704 (a word of ours)
+
+
+def time(value: datetime) -> Markup:
+    """A time to the minute."""
+    return Markup(f'<time datetime="{utc_text(value)}">{moment(value)}</time>')  # noqa: S704 (digits)
+
+
 def prose(text: str) -> Markup:
     """A sentence of a person or of ours on one line, cleaned and escaped, in which `code` looks like code."""
     pieces = _CODE.split(one_line(text), maxsplit=CODE_PIECES)
-    shown = (Markup("<code>{}</code>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
-    return Markup("").join(shown)
+    return _around_each_second("code", pieces)
 
 
 def sentence(text: str) -> Markup:
@@ -172,9 +191,13 @@ def sentence(text: str) -> Markup:
 
 def whole_words(command: str) -> Markup:
     """A command whose lines break at spaces only, cleaned and escaped; what is copied of it is the command."""
-    pieces = _WORD.split(clean(command))
-    shown = (Markup("<span>{}</span>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
-    return Markup("").join(shown)
+    return _around_each_second("span", _WORD.split(clean(command)))
+
+
+def _around_each_second(element: str, pieces: Iterable[str]) -> Markup:
+    """The pieces, escaped; each second one is in an element."""
+    shown = (f"<{element}>{escape(piece)}</{element}>" if at % 2 else escape(piece) for at, piece in enumerate(pieces))
+    return Markup("".join(shown))  # noqa: S704 (escaped)
 
 
 def _finalize(value: object) -> object:
@@ -241,5 +264,9 @@ _NAMES: Mapping[str, object] = {
     "bad_range": bad_range,
     "change_status": {name.value: status for name, status in CHANGES.items()},
     "number": number,
+    "status": status,
+    "Status": Status,
+    "icon": icon,
+    "time": time,
 }
 """What every template may name; the defaults of all pages."""

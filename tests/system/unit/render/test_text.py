@@ -69,8 +69,8 @@ def test_an_excerpt_of_one_endless_line_is_cut_too() -> None:
 def test_error_lines_of_pytest_and_compilers_are_marked_and_all_of_it_is_escaped() -> None:
     log = "> assert x < y\nE   assert 2 < 1\nEnd\na.cpp:3:1: error: <bad>\nFAILED: a.o\n<script>"
     assert marked(log) == (
-        "&gt; assert x &lt; y\n<b>E   assert 2 &lt; 1</b>\nEnd\n<b>a.cpp:3:1: error: &lt;bad&gt;</b>\n"
-        "<b>FAILED: a.o</b>\n&lt;script&gt;"
+        "&gt; assert x &lt; y\n<b>E   assert 2 &lt; 1</b>\nEnd\n<b>a.cpp:3:1: error: &lt;bad&gt;\nFAILED: a.o</b>\n"
+        "&lt;script&gt;"
     )
 
 

@@ -83,6 +83,7 @@ def night_failures(
         }
     )
     devices = {item.device.name: item for item in registry}
+    of_plugins = {name: plugin_counts(told) for name, told in reports.items()}
     failures = {}
     for plan_id, (is_new, broken) in chosen.items():
         error, failed = errors.get(plan_id, (None, {}))
@@ -96,7 +97,7 @@ def night_failures(
             devices=tuple(broken),
             error=error,
             device=name,
-            **dict(streak(devices[name].device, streaks[plan_id][name], told, counts)),
+            **dict(streak(devices[name].device, streaks[plan_id][name], told, counts, of_plugins.get(name))),
             commands=commands(devices[name], told.get(plan_id), tests),
         )
     return failures
@@ -107,6 +108,7 @@ def streak(
     ends: tuple[Night, Night | None],
     told: Mapping[str, NightReport | Run],
     counts: CommitCounts,
+    of_plugin: CommitCounts | None,
 ) -> BrokenStreak:
     """What is known of a broken streak.
 
@@ -114,21 +116,28 @@ def streak(
         ends: its first night, and the last good night before that.
         told: by nightly, what the device reported.
         counts: of PyTorch's commits.
+        of_plugin: of the plugin's.
 
     """
     first, good = ends
     bad, last_good = _mark(first, told), _mark(good, told) if good else None
     builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
     pytorch = short_range(*builds)
-    of_plugin = CommitCounts(report.plugin.new_commits for report in told.values() if report.plugin)
     torch, plugin = (last_good.torch_commit, last_good.plugin_commit) if last_good else (None, None)
     new = counts.between(torch, bad.torch_commit)
     return BrokenStreak(
         first_bad=bad,
         last_good=last_good,
         pytorch=CommitRange(text=pytorch, address=commits_between(*builds), count=new) if pytorch else None,
-        plugin=plugin_range(device, last_good, bad, of_plugin.between(plugin, bad.plugin_commit)),
+        plugin=plugin_range(
+            device, last_good, bad, of_plugin.between(plugin, bad.plugin_commit) if of_plugin else None
+        ),
     )
+
+
+def plugin_counts(told: Mapping[str, NightReport | Run]) -> CommitCounts:
+    """The numbers of a plugin's commits, of what its device reported."""
+    return CommitCounts(report.plugin.new_commits for report in told.values() if report.plugin)
 
 
 def streaks_of(device: DeviceVerdict) -> Mapping[str, tuple[Night, Night | None]]:

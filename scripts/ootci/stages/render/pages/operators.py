@@ -52,8 +52,10 @@ class Shown:
 
     @property
     def cell(self) -> Markup:
-        """A cell. There may be many thousands on a page, so that every byte counts."""
-        return Markup("<td class={}>{}<i>{}</i></td>").format(self.key, self.word[0], self.word[1:])
+        """A cell. There may be many thousands on a page, so that every byte counts: the style has the rest of the word,
+        for those who hear the page.
+        """
+        return Markup("<td class={}>{}</td>").format(self.key, self.word[0])
 
 
 STATES: Mapping[OperatorState, Shown] = MappingProxyType(

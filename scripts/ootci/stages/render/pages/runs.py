@@ -28,7 +28,7 @@ from ..publish import File
 from ..run_pages import RunPage, by_nightly, last_report
 from ..run_view import run_view
 from .device import DevicePage
-from .night_failure import streak, streaks_of
+from .night_failure import plugin_counts, streak, streaks_of
 from .published import API, api_file
 from .run_files import RunFile, by_age, run_file, run_path
 
@@ -84,6 +84,7 @@ class RunPages:
         self._streaks = streaks_of(shown.file.verdict)
         self._told = {plan_id: page.run for plan_id, page in self._counting.items()}
         self._counts = CommitCounts(plan.new_commits for plan in plans.values())
+        self._of_plugin = plugin_counts(self._told)
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
         self._before = {after.run.id: before for before, after in nights}
         self._after = {before.run.id: after for before, after in nights}
@@ -188,7 +189,7 @@ class RunPages:
             "groups": (),
             "withdrawn": None,
             "judged": night,
-            "streak": streak(self._device, ends, self._told, self._counts)
+            "streak": streak(self._device, ends, self._told, self._counts, self._of_plugin)
             if ends and not (whole and whole.card)
             else None,
             "whole": whole,

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 
 from pydantic import Field
 
-from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
+from ootci.model.cluster import EXCUSED, Cause, Cluster, ClusterDevice, Mark
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import FAILURES
 from ootci.model.record import Record
 from ootci.model.run import Run
-from ootci.model.verdict import BROKEN, DeviceVerdict
+from ootci.model.verdict import BROKEN, DeviceVerdict, VerdictName, Verdicts
 from ootci.model.words import many
 
 from .commands import Tested, commands, is_ours
@@ -216,3 +216,17 @@ def plugin_range(device: Device, before: Mark | None, after: Mark, count: int | 
         versions = (one_line(version, 40) for version in (before.plugin_version, after.plugin_version))
         return CommitRange(text=" to ".join(versions), address=None)
     return None
+
+
+def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
+    """The cluster with most of what is new on each device, else with most of what breaks it, by device."""
+    found: dict[str, tuple[tuple[int, int], Cluster]] = {}
+    # Lost tests are in no cluster, but a suite that ended early is in one.
+    lost = {item.device: item.broke_at for item in verdicts.devices if item.verdict is VerdictName.LOST_TESTS}
+    for cluster in verdicts.clusters:
+        for part in cluster.devices if cluster.cause not in EXCUSED else ():
+            size = (part.new, part.tests)
+            tells = part.device not in lost or lost[part.device] in part.first
+            if tells and (part.device not in found or size > found[part.device][0]):
+                found[part.device] = (size, cluster)
+    return {device: cluster for device, (_, cluster) in found.items()}

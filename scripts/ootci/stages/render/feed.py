@@ -28,7 +28,7 @@ from .pages.accuracy import OperatorRegression
 from .pages.night_failure import NightFailure
 from .status import VERDICTS
 from .text import one_line
-from .words import day, ulp_words
+from .words import counted, day, ulp_words
 
 UNKNOWN_HOST = "pytorch-integration-tests.invalid"
 NIGHTS = 30
@@ -183,7 +183,7 @@ def cluster_entries(
         for plan_id, items in began.items():
             text = f"Since nightly {one_line(plan_id, 80)}. {one_line(cluster.reason)}"
             if cluster.commits is not None and cluster.since.plan_id == plan_id:
-                text += f". PyTorch's commits in between: {one_line(cluster.commits, 100)}"
+                text += f". {_in_between(cluster.commits, cluster.commits_count)}"
             yield Entry(
                 id=f"failure/{folder_name(name)}/{folder_name(plan_id)}",
                 updated=items[0].since.date,
@@ -192,6 +192,10 @@ def cluster_entries(
                 href=cluster_path(name) if name in shown else device_path(items[0].device),
                 devices=frozenset(item.device for item in items),
             )
+
+
+def _in_between(commits: str, count: int | None) -> str:
+    return f"PyTorch's commits in between: {one_line(commits, 100)}{counted(count)}"
 
 
 def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]) -> Iterator[Entry]:
@@ -204,7 +208,7 @@ def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]
         more = f" and {many(item.count - 1, 'other part')}" if item.count > 1 else ""
         text = f"Predicted, not tested. Broken since nightly {one_line(item.since.plan_id, 80)}."
         if item.commits is not None:
-            text += f" PyTorch's commits in between: {one_line(item.commits, 100)}"
+            text += f" {_in_between(item.commits, item.commits_count)}"
         yield Entry(
             id=f"predicted/{folder_name(item.since.plan_id)}/{sha256(first.name.encode()).hexdigest()[:12]}",
             updated=item.since.date,

@@ -30,7 +30,19 @@ from .links import cluster_path, device_path, folder_name, github_handle, pytorc
 from .nights import before_words, in_words
 from .status import CHANGES, KNOWN, Status, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, moment, short_day, ulp_words
+from .words import (
+    age,
+    ago,
+    changed,
+    counted,
+    day,
+    day_of_year,
+    expectation_note,
+    known_note,
+    moment,
+    short_day,
+    ulp_words,
+)
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -264,6 +276,7 @@ _NAMES: Mapping[str, object] = {
     "bad_range": bad_range,
     "change_status": {name.value: status for name, status in CHANGES.items()},
     "number": number,
+    "counted": counted,
     "status": status,
     "Status": Status,
     "icon": icon,

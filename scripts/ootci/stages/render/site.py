@@ -51,7 +51,7 @@ from .pages.compat import compat_page, symbols_page
 from .pages.device import device_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
-from .pages.front import by_urgency, devices_file, front_grid, front_page, groups_of, main_clusters, nights_of_each
+from .pages.front import by_urgency, devices_file, front_grid, front_page, groups_of, nights_of_each
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
@@ -144,7 +144,6 @@ class _Pages:
         self._withdrawn = {item.plan.id: item for item in history.withdrawn()}
         self._places = Places(history.tests)
         self._clusters = found = Clusters(registry, verdicts)
-        self._main = main_clusters(verdicts)
         shown = groups_of(by_urgency(devices_file(registry, verdicts).devices))
         self._order = [row.device for group in shown for row in group.rows]
         known |= {"place": self._places.of, "alike": found.alike, "control": found.control}
@@ -226,7 +225,7 @@ class _Pages:
         address = self._pages.canonical("")
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests else None
-        shown = device_page(item, verdict, pages, run, plan, self._main.get(name), address, predicted, ready)
+        shown = device_page(item, verdict, pages, run, plan, self._clusters.main.get(name), address, predicted, ready)
         self._clusters.read(name, shown.run)
         self._cards[name] = shown.file.card
         tested = operators_of(run.outcomes) if run is not None else None

@@ -12,6 +12,11 @@ from ootci.model.words import many
 from .text import one_line
 
 
+def counted(commits: int | None) -> str:
+    """How many commits a range has, after the range: ``, 8 commits``, which no line end parts; empty if not known."""
+    return f", {many(commits, 'commit')}".replace(" ", "\u00a0").replace("\u00a0", " ", 1) if commits else ""
+
+
 def moment(value: datetime) -> str:
     """A time to the minute: ``2026-11-21 04:10 UTC``."""
     return value.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")

@@ -14,7 +14,7 @@ from unit.stages.alert_nights import cluster, verdicts
 from ootci.model.cluster import Cause
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import step_summary
-from ootci.stages.render.pages.front import main_clusters
+from ootci.stages.render.card import main_clusters
 from ootci.stages.render.words import short_day
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.render.pages import Element, read
+from unit.render.pages import Element, follow, read
 from unit.render.sample import Sample
 from unit.render.sample_clusters import cluster, part
 from unit.render.sample_runs import NIGHTS, plan_id, run
 from unit.samples import changed, plan
 
+import ootci.stages.render.pages.clusters as clusters_module
 import ootci.stages.render.pages.past_errors as gone_module
 from ootci.history.named import KEPT, Border, Borders, NamedFailure, NamedFailures
 from ootci.history.nights import mark_of
@@ -110,6 +111,29 @@ def test_what_has_not_passed_since_is_not_resolved() -> None:
     page = names(4, {"one": {"a": 0b1000}, "two": {"a": 0b0010}}).nights("a")
     assert page is not None
     assert (page.is_resolved, page.open_on) == (False, 1)
+
+
+def test_a_cluster_that_a_card_links_to_has_a_page_however_many_there_are(
+    sampled: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters_module, "SHOWN", 1)
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    pages = {path: read(path) for path in (tmp_path / "site").rglob("*.html")}
+    assert follow(tmp_path / "site", pages) > 1000
+
+
+def test_an_error_of_tonight_that_has_no_page_as_a_cluster_is_not_called_gone(
+    sampled: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters_module, "SHOWN", 0)
+    monkeypatch.setattr(clusters_module, "main_clusters", lambda _: {})
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    places = [tmp_path / "site" / "c" / item.signature.id / "index.html" for item in sampled.verdicts.clusters]
+    pages = [read(path) for path in places if path.exists()]
+    assert pages
+    for page in pages:
+        assert page.one("h2", id="resolved").text == "Failing tonight"
+        assert not any(words in page.text for words in ("Not seen", "Ended", "past nights"))
 
 
 def test_those_seen_last_come_first_then_those_of_most_devices() -> None:
@@ -213,7 +237,7 @@ def test_a_cluster_keeps_its_address_when_it_is_gone(past: tuple[Path, Path]) ->
 
 def test_the_list_has_it_among_those_that_went(past: tuple[Path, Path]) -> None:
     before, after = (read(site / "c" / "index.html") for site in past)
-    assert after.one("h2", id="gone").text == f"Resolved in the last {LATELY} nights"
+    assert after.one("h2", id="gone").text == f"Not seen tonight, but in the last {LATELY} nights"
     went = [[row for row in page.find("tbody")[-1].find("tr") if OLD.text in row.text] for page in (before, after)]
     assert went[0] == []
     assert [cell.text for cell in went[1][0].find("td")] == [OLD.text, "1", "2026-11-20"]

@@ -13,7 +13,7 @@ from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
 from ootci.model.verdict import Verdicts
 
-from ..card import UPSTREAM, Card, cluster_card
+from ..card import UPSTREAM, Card, cluster_card, main_clusters
 from ..links import cluster_path, device_path
 from ..page_maker import PageMaker
 from ..publish import File
@@ -25,7 +25,9 @@ from .past_errors import LATELY, Names
 from .published import Published, api_file
 
 SHOWN = 200
-"""Clusters that have a row and a page; a night on which nothing works may have one for every test."""
+"""Clusters that have a row and a page; a night on which nothing works may have one for every test. Of the others those
+have a page that a device's card or row links to.
+"""
 LOG_LIMIT = 4_000
 
 
@@ -57,7 +59,11 @@ class Clusters:
         # By device, and by test or stage: where its pages show what it reported, and the text.
         self._places: dict[str, dict[str, str]] = {}
         self._texts: dict[str, dict[str, Excerpt]] = {}
-        self._shown = verdicts.clusters[:SHOWN]
+        self.main = main_clusters(verdicts)
+        """By device, the cluster that its card and its row are about."""
+        linked = {cluster.signature.id for cluster in self.main.values()}
+        others = (cluster for cluster in verdicts.clusters[SHOWN:] if cluster.signature.id in linked)
+        self._shown = (*verdicts.clusters[:SHOWN], *others)
         self._wanted = {one_line(name) for cluster in self._shown for part in cluster.devices for name in part.first}
         self.names = frozenset(name for cluster in self._shown for name in cluster.names)
         """The ids of the signatures that have a page."""

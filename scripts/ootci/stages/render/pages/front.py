@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ootci.model.build import AnyStage
-from ootci.model.cluster import EXCUSED, Cause, Cluster
+from ootci.model.cluster import Cause, Cluster
 from ootci.model.compat import DevicePrediction, Forecast
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import Counts, PassRate
@@ -18,7 +18,7 @@ from ootci.model.torch_build import TorchBuild, TorchRequest
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Gate, VerdictName, Verdicts
 from ootci.model.words import many
 
-from ..card import bisect_command, pytorch_issue
+from ..card import bisect_command, main_clusters, pytorch_issue
 from ..facts import torch_view
 from ..nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
 from ..publish import File
@@ -229,20 +229,6 @@ def nights_of_each(
         device.name: grid.row(judged[device.name], grid.linked(pages.get(device.name, {})), device.bad_ranges)
         for device in devices
     }
-
-
-def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
-    """The cluster with most of what is new on each device, else with most of what breaks it, by device."""
-    found: dict[str, tuple[tuple[int, int], Cluster]] = {}
-    # Lost tests are in no cluster, but a suite that ended early is in one.
-    lost = {item.device: item.broke_at for item in verdicts.devices if item.verdict is VerdictName.LOST_TESTS}
-    for cluster in verdicts.clusters:
-        for part in cluster.devices if cluster.cause not in EXCUSED else ():
-            size = (part.new, part.tests)
-            tells = part.device not in lost or lost[part.device] in part.first
-            if tells and (part.device not in found or size > found[part.device][0]):
-                found[part.device] = (size, cluster)
-    return {device: cluster for device, (_, cluster) in found.items()}
 
 
 def groups_of(rows: Sequence[DeviceEntry]) -> tuple[Group, ...]:

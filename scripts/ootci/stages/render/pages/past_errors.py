@@ -1,4 +1,4 @@
-"""Errors of past nights: the page of a failure's name is kept for a while after the failure is gone."""
+"""Errors without a cluster's page: those of past nights, whose page is kept for a while, and the rarest of tonight."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ class NameNights:
         ended: where it ended, of the last nights.
         open_on: how many devices are not known to have passed since.
         tests: the tests and stages of all rows that the rows list.
+        is_tonight: whether the newest nightly has it.
         first: the first night with this error, of those that are looked at.
         is_open: whether earlier nights, which are not looked at, may have it, too.
         rows: the devices, latest failure first.
@@ -97,6 +98,7 @@ class NameNights:
     ended: Turn | None
     open_on: int
     tests: tuple[str, ...]
+    is_tonight: bool
 
     @property
     def is_resolved(self) -> bool:
@@ -257,6 +259,7 @@ class Names:
             ended=self._turn([(one, both.ended, unbroken) for one, both, unbroken in borders], last),
             open_on=sum(both.ended.passed is None for _, both, _ in borders),
             tests=tuple(sorted({test for row in rows for test in row.failure.first})),
+            is_tonight=last is self._plans[-1],
         )
 
     def _turn(self, borders: Iterable[tuple[str, Border, bool]], night: Plan) -> Turn | None:

@@ -102,9 +102,9 @@ class RunFile(RunFacts, Compact):
     three tests that passed, one that is not in the run, and one that failed. `p` passed, `f` failed, `e` error, `c`
     crashed, `t` timed out, `s` skipped, `x` xfailed, `X` xpassed, `u` unsupported, `n` not run, `.` not in the run, as
     are all later rows."""
-    flaky: tuple[int, ...] = ()
+    flaky: tuple[int, ...]
     """Rows of the failing tests that passed on retry."""
-    known: tuple[int, ...] = ()
+    known: tuple[int, ...]
     """Rows of the failing tests that the vendor knew of on that night."""
     tests: str
     """Address of the folder that tells which test a row is: row r is in its file `<n>.json` with n = r divided by

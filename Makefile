@@ -50,7 +50,7 @@ lint-device: $(VENV)/development ## Check the types of the device suites against
 		--python-executable "$(abspath .ootci/envs/$(DEVICE)/bin/python)" .
 
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
-	$(BIN)/ootci device schema > devices/device.schema.json
+	$(BIN)/ootci schema device > devices/device.schema.json
 
 owners: $(VENV)/tool ## Write .github/CODEOWNERS again, from the device files
 	$(BIN)/ootci device owners > .github/CODEOWNERS

@@ -6,22 +6,21 @@ import json
 
 from markdown_table import escaped, table
 
-from ootci.model.schema import device_schema, schemas
+from ootci.model.schema import schemas
 from ootci.stages.render.pages.api import api_schemas
 
 _HEAD = """\
 # Files and their schemas
 
 What is in each file, in sentences, is in [the tool's README](../../scripts/ootci/README.md). The schemas are JSON
-Schema, draft-07; `ootci schema FILE` and `ootci device schema` print the same. `schema_version` grows when a reader has
-to change.
+Schema, draft-07; `ootci schema FILE` prints the same. `schema_version` grows when a reader has to change.
 
 """
 
 
 def files() -> dict[str, str]:
     """The page, and the schemas by their places."""
-    stages, published = {"device": device_schema(), **schemas()}, api_schemas()
+    stages, published = schemas(), api_schemas()
     found = {f"reference/schemas/{_file(name)}": text for name, text in stages.items()}
     found |= {f"reference/schemas/api/{_file(name)}": text for name, text in published.items()}
     parts = [_HEAD, "## Files of the stages\n", _table(stages, ""), "## Files of the dashboard's API\n"]

@@ -111,7 +111,6 @@ DEVICE = {
     "list": "device:list_command",
     "show": "device:show_command",
     "owners": "device:owners_command",
-    "schema": "reference:device_schema_command",
     "new": "device_new:new",
     "check": "device:check",
     "preview": "device_review:preview",

@@ -1,4 +1,4 @@
-"""``ootci schema``, ``device schema``, ``explain`` and ``completion``: the reference of the tool."""
+"""``ootci schema``, ``explain`` and ``completion``: the reference of the tool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ootci.cli.options import format_option
 from ootci.cli.show import show, show_table, show_text, table
 from ootci.errors import BadOption, OotciError
 from ootci.model.device.reference import device_keys
-from ootci.model.schema import device_schema, schemas
+from ootci.model.schema import schemas
 from ootci.model.words import did_you_mean
 
 SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
@@ -21,9 +21,11 @@ SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 @click.command(short_help="Print the JSON schema of a file.")
 @click.argument("file", type=click.Choice(list(schemas()), case_sensitive=True), metavar="FILE")
 def schema(file: str) -> None:
-    """Print the JSON schema (draft-07) of FILE, a file that commands exchange in the work folder (`.ootci`).
+    """Print the JSON schema (draft-07) of FILE: of a device file, or of one that commands exchange in the work folder
+    (`.ootci`).
 
     \b
+    device           a device file: `ootci device new`
     plan.json        the devices and the torch of a nightly: `ootci plan`
     torch.json       the origin of a wheel of torch: `ootci torch`
     build.json       the torch and the plugin that are installed: `ootci build`
@@ -40,16 +42,8 @@ def schema(file: str) -> None:
     Two schemas are of output that is no file:
     difference       what `ootci diff --format json` prints
     relay-report     what `ootci relay report` sends
-
-    `ootci device schema` prints the schema of a device file.
     """
     show_text(schemas()[file])
-
-
-@click.command("schema")
-def device_schema_command() -> None:
-    """Print the JSON schema (draft-07) of a device file."""
-    show_text(device_schema())
 
 
 def _kinds() -> dict[str, type[OotciError]]:

@@ -46,12 +46,13 @@ def device_schema() -> str:
 
 
 def schemas() -> dict[str, str]:
-    """The schema of every file that the stages exchange, by the file's name; of events.jsonl, of one line.
+    """The schema of a device file, and of every file that the stages exchange, by its name; of events.jsonl, of a line.
 
-    One has no file: the ``difference`` that ``ootci diff`` prints.
+    Two are of output that is no file.
     """
     files = {kind.FILE: schema_text(TypeAdapter(kind), kind.FILE) for kind in STAGE_FILES}
     return {
+        "device": device_schema(),
         **files,
         "events.jsonl": schema_text(TypeAdapter(Event), "One line of events.jsonl"),
         "env.json": schema_text(TypeAdapter(Probe), "env.json"),

@@ -9,7 +9,7 @@ import pytest
 from unit.render.pages import Element, check_markup, follow, read
 from unit.render.sample import Sample
 
-from ootci.model.schema import device_schema, schemas
+from ootci.model.schema import schemas
 from ootci.stages.render import render
 from ootci.stages.render.pages.api import api_schemas
 
@@ -68,7 +68,7 @@ def test_every_page_is_written(pages: dict[Path, Element], documentation: Path) 
 
 
 def test_the_schemas_are_beside_their_page(documentation: Path) -> None:
-    for folder, texts in (("", {"device": device_schema(), **schemas()}), ("api", api_schemas())):
+    for folder, texts in (("", schemas()), ("api", api_schemas())):
         published = {
             path.read_text(encoding="utf-8")
             for path in (documentation / "reference/schemas" / folder).glob("*")

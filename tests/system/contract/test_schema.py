@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 DEVICES = ROOT / "devices"
 GOLDEN = ROOT / "tests" / "system" / "golden"
 
-SCHEMAS = {"device": json.loads(device_schema())} | {name: json.loads(text) for name, text in schemas().items()}
+SCHEMAS = {name: json.loads(text) for name, text in schemas().items()}
 
 
 def _properties(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

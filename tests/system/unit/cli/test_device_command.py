@@ -95,4 +95,4 @@ def test_every_command_that_takes_a_device_takes_its_file() -> None:
 
 
 def test_the_schema_is_printed_as_it_is(ootci: Tool, tmp_path: Path) -> None:
-    assert ootci("device", "schema", cwd=tmp_path).out == device_schema()
+    assert ootci("schema", "device", cwd=tmp_path).out == device_schema()

@@ -19,7 +19,6 @@ OOTCI = (sys.executable, "-c", "import sys; sys.argv[0] = 'ootci'; from ootci.cl
 PRINTS_ONE_FORM = {
     "ootci completion": "a script for a shell",
     "ootci device new": "the path of the file that it wrote",
-    "ootci device schema": "JSON Schema",
     "ootci device owners": "a file of GitHub's",
     "ootci device show": "JSON",
     "ootci plugin new": "the path of the folder that it wrote",

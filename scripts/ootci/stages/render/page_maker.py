@@ -49,7 +49,7 @@ TEXT_LIMIT = 8_000
 MARKED_LINES = 60
 _REMEMBERED = 2_000
 
-_SYMBOL = re.compile(r'<symbol id="([^"]+)".*?</symbol>\n')
+_SYMBOL = re.compile(r'<(symbol|g) id="([^"]+)".*?</\1>\n')
 _EMPTY_SPRITE = re.compile(r'<svg class="sprite"[^>]*>\n</svg>\n')
 _USED = re.compile(r'<use [^>]*?href="#([^"]+)"')
 _WORD = re.compile(r"(\S+)")
@@ -144,7 +144,7 @@ def _with_used_symbols(text: str) -> str:
     """The page without the symbols that nothing on it shows: of thousands of pages each has but a few."""
     used = set(_USED.findall(text))
     end = text.find('<a class="skip"')
-    head = _SYMBOL.sub(lambda found: found[0] if found[1] in used else "", text[:end])
+    head = _SYMBOL.sub(lambda found: found[0] if found[2] in used else "", text[:end])
     return _EMPTY_SPRITE.sub("", head) + text[end:]
 
 

@@ -230,7 +230,7 @@ class _Pages:
         self._cards[name] = shown.file.card
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
-        lately = self._lately(name, nights) if pages else None
+        lately = self._lately(nights, shown.hrefs) if pages else None
         errors = self._errors(device, nights)
         if models := device_models(self._history, name, nights, self._pages.runs[name]):
             self._models[name] = models
@@ -268,9 +268,9 @@ class _Pages:
             self._reports_withdrawn[name] = night_reports(name, old, withdrawn)
             yield from pages.withdrawn(old, self._withdrawn)
 
-    def _lately(self, name: str, nights: ParityNights) -> tuple[list[TestNights], int]:
-        found, paths = self._lives[-1].found, self._pages.runs[name]
-        return recent_failures(found, self._nightlies, paths, self._history.tests, _never_held(nights))
+    def _lately(self, nights: ParityNights, hrefs: Mapping[str, str]) -> tuple[list[TestNights], int]:
+        found = self._lives[-1].found
+        return recent_failures(found, self._nightlies, hrefs, self._history.tests, _never_held(nights))
 
     def _whole(self, run: StoredRun) -> Run:
         """A run with the tests that did not pass, and those of the operators."""

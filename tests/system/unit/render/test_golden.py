@@ -57,7 +57,7 @@ FRAME = (
     re.compile(r"<p><a [^>]+>Registry</a>.*\n"),
 )
 """The parts of the frame: what a browser is told, what it loads, the navigation, and the links at the end."""
-SYMBOL = re.compile(r'<symbol id="([\w-]+)".*</symbol>\n')
+SYMBOL = re.compile(r'<(symbol|g) id="([\w-]+)".*</\1>\n')
 CURRENT = re.compile(r' aria-current="page">([^<]+)')
 
 
@@ -86,7 +86,7 @@ def _own(page: str, frame: tuple[str, ...]) -> str:
             tops = {address.removesuffix(plain) for address, plain in _addresses(found[0], part)}
             mark = " ".join(["frame", *sorted(tops), *CURRENT.findall(found[0])])
             page = f"{page[: found.start()]}<!-- {mark.strip()} -->\n{page[found.end() :]}"
-    return SYMBOL.sub(r'<symbol id="\1">\n', page)
+    return SYMBOL.sub(r'<\1 id="\2">\n', page)
 
 
 def _addresses(part: str, plain: str) -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ def test_frame(frame: tuple[str, ...], golden: Callable[[str, str], None]) -> No
 
 
 def test_icons(site: Path, golden: Callable[[str, str], None]) -> None:
-    drawn = {found[1]: found[0] for name in PAGES for found in SYMBOL.finditer(_read(site, name))}
+    drawn = {found[2]: found[0] for name in PAGES for found in SYMBOL.finditer(_read(site, name))}
     golden("icons.html", "".join(drawn[icon] for icon in sorted(drawn)))
 
 

@@ -216,5 +216,6 @@ def test_the_newest_report_of_a_device_that_fell_silent_is_shown_however_old_it_
 def test_a_page_carries_the_symbols_that_it_shows_and_no_others(site: Path) -> None:
     for path in (site / "index.html", site / "diff" / "index.html", site / "d" / "borealis" / "index.html"):
         shown = {use.attributes["href"] for use in read(path).find("use")}
-        carried = {f"#{symbol.attributes['id']}" for symbol in read(path).find("symbol")}
+        sprite = next(svg for svg in read(path).find("svg") if svg.attributes.get("class") == "sprite")
+        carried = {f"#{item.attributes['id']}" for item in sprite.walk() if "id" in item.attributes}
         assert carried == shown, path

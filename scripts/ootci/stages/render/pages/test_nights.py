@@ -43,7 +43,7 @@ def recent_failures(
     Args:
         found: the device's tests that were ever not passing.
         plans: every nightly, oldest first.
-        pages: the page of each of its runs, from the top, by nightly.
+        pages: the address of the page of each of its runs, by nightly.
         left_out: rows of tests whose failures are not counted against the device.
 
     """

@@ -41,7 +41,7 @@ function worse(a, b, tests, rules) {
   const reported = new Set(b.suites.filter((suite) => suite.state === "complete").map((suite) => suite.suite));
   const gone = tests.filter((test) => test.change === "disappeared" && test.required && reported.has(test.suite)).length;
   if (gone) said.push(`${gone} ${gone === 1 ? "test of A is" : "tests of A are"} not in B`);
-  const passed = (stage) => !stage.status;
+  const passed = (stage) => (stage.status || "passed") === "passed";
   const stages = new Map(a.stages.map((stage) => [stage.name, stage]));
   const cameThrough = (stage) => stage && (passed(stage) || stage.only_tests);
   const broken = b.stages.filter(

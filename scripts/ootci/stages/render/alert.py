@@ -16,7 +16,7 @@ from .links import web_address
 from .markdown import MARKS, Sheet, marked, safe
 from .status import CAUSES, VERDICTS
 from .text import one_line
-from .words import changed, counted, day, moment
+from .words import changed, commit_count, day, moment
 
 LIMIT_BYTES = 40_000
 """A body on GitHub holds 65,536 characters, and the marker goes before it."""
@@ -107,7 +107,7 @@ class AlertTexts:
         sheet.add(f"Error: <code>{safe(cluster.text)}</code>", "")
         commits = web_address(cluster.commits_url)
         if commits:
-            count = counted(cluster.commits_count)
+            count = commit_count(cluster.commits_count)
             link = f"[{safe(cluster.commits or 'these')}]({commits})"
             sheet.add(f"PyTorch's commits that it can come from: {link}{count}", "")
         sheet.table(

@@ -28,7 +28,7 @@ from .pages.accuracy import OperatorRegression
 from .pages.night_failure import NightFailure
 from .status import VERDICTS
 from .text import one_line
-from .words import counted, day, ulp_words
+from .words import commit_count, day, ulp_words
 
 UNKNOWN_HOST = "pytorch-integration-tests.invalid"
 NIGHTS = 30
@@ -195,7 +195,7 @@ def cluster_entries(
 
 
 def _in_between(commits: str, count: int | None) -> str:
-    return f"PyTorch's commits in between: {one_line(commits, 100)}{counted(count)}"
+    return f"PyTorch's commits in between: {one_line(commits, 100)}{commit_count(count)}"
 
 
 def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]) -> Iterator[Entry]:

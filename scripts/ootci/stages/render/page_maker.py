@@ -34,7 +34,7 @@ from .words import (
     age,
     ago,
     changed,
-    counted,
+    commit_count,
     day,
     day_of_year,
     expectation_note,
@@ -175,14 +175,14 @@ def number(count: int, tone: str = "") -> Markup:
 @lru_cache(_REMEMBERED)
 def status(look: Status, size: str = "") -> Markup:
     """A state as a glyph and a word."""
-    classes = f"status {look.tone} {size}".rstrip()
+    classes = escape(f"status {look.tone} {size}".rstrip())
     return Markup(f'<span class="{classes}">{icon(look.glyph)}{escape(clean(look.word))}</span>')  # noqa: S704 (escaped)
 
 
 @lru_cache(_REMEMBERED)
 def icon(name: str) -> Markup:
     """A symbol of the page's sprite."""
-    return Markup(f'<svg class="i" aria-hidden="true"><use href="#{name}"/></svg>')  # noqa: S704 (a word of ours)
+    return Markup(f'<svg class="i" aria-hidden="true"><use href="#{escape(name)}"/></svg>')  # noqa: S704 (escaped)
 
 
 def time(value: datetime) -> Markup:
@@ -274,9 +274,9 @@ _NAMES: Mapping[str, object] = {
     "streak_of": streak_of,
     "torch_view": torch_view,
     "bad_range": bad_range,
-    "change_status": {name.value: status for name, status in CHANGES.items()},
+    "change_status": {name.value: look for name, look in CHANGES.items()},
     "number": number,
-    "counted": counted,
+    "commit_count": commit_count,
     "status": status,
     "Status": Status,
     "icon": icon,

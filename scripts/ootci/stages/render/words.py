@@ -12,9 +12,9 @@ from ootci.model.words import many
 from .text import one_line
 
 
-def counted(commits: int | None) -> str:
+def commit_count(commits: int | None) -> str:
     """How many commits a range has, after the range: ``, 8 commits``, which no line end parts; empty if not known."""
-    return f", {many(commits, 'commit')}".replace(" ", "\u00a0").replace("\u00a0", " ", 1) if commits else ""
+    return f", {many(commits, 'commit')}".replace(" commit", "\u00a0commit") if commits else ""
 
 
 def moment(value: datetime) -> str:

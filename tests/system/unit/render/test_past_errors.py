@@ -132,7 +132,7 @@ def test_an_error_of_tonight_that_has_no_page_as_a_cluster_is_not_called_gone(
     pages = [read(path) for path in places if path.exists()]
     assert pages
     for page in pages:
-        assert page.one("h2", id="resolved").text == "Failing tonight"
+        assert page.one("h2", id="resolved").text == "Seen tonight"
         assert not any(words in page.text for words in ("Not seen", "Ended", "past nights"))
 
 

@@ -36,7 +36,7 @@
         make("li", {}, make("a", { href: new URL(path, top).href }, make("bdi", { textContent: name })), make("span", { className: "muted", textContent: kind }));
       list.replaceChildren(...found.slice(0, SHOWN).map(row));
       const more = found.length > SHOWN ? `, the first ${SHOWN} are shown` : "";
-      const left = globalThis.searchIndex?.more ? `; ${globalThis.searchIndex.more} older tests are not looked through` : "";
+      const left = globalThis.searchIndex?.more ? `; ${globalThis.searchIndex.more} more errors and tests are not looked through` : "";
       told.textContent = words.length && entries ? `${found.length} found${more}${left}` : "";
     };
     input.addEventListener("input", find);

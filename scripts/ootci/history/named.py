@@ -61,13 +61,24 @@ class Borders(NamedTuple):
 class NamedFailures:
     """Every name of one device, or as many as are looked at if it ``is_cut``.
 
-    ``reported`` has the bit of each of the newest nightlies that the device reported on, and ``borders`` is by name.
+    Attributes:
+        reported: the bit of each of the newest nightlies that the device reported on.
+        cut: the bit of each of them on which it had names that are left out.
+        borders: by name.
+        newest: the ids of all its names on the newest nightly, also of those that are left out.
+
     """
 
     found: Mapping[str, NamedFailure]
     reported: int
-    is_cut: bool
+    cut: int
     borders: Mapping[str, Borders] = field(default_factory=dict)
+    newest: frozenset[str] = frozenset()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether names are left out."""
+        return self.cut > 0
 
     def is_unbroken(self, name: str) -> bool:
         """Whether the device reported the error on every night from the first to the last on which it reported."""
@@ -79,7 +90,7 @@ class NamedFailures:
 def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | None]) -> NamedFailures:
     """Failures on the newest of all nightlies, oldest first; ``counting`` gives the attempt that counts of each."""
     found: dict[str, NamedFailure] = {}
-    reported, is_cut = 0, False
+    reported, cut, newest = 0, 0, frozenset[str]()
     for number, plan in reversed(tuple(enumerate(plans[-KEPT:]))):
         run = counting(plan.id)
         if run is None:
@@ -89,6 +100,7 @@ def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | 
         tonight: dict[str, list[tuple[str, Signature, str]]] = {}
         for item in names_of(run):
             tonight.setdefault(item[1].id, []).append(item)
+        newest = frozenset(tonight) if plan is plans[-1] else newest
         for name, items in sorted(tonight.items()):
             if (known := found.get(name)) is not None:
                 found[name] = replace(known, nights=known.nights | night)
@@ -97,10 +109,10 @@ def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | 
                 first = tuple(sorted(tests)[:NAMED])
                 found[name] = NamedFailure(signatures[-1], night, len(items), first, max(places))
             else:
-                is_cut = True
+                cut |= night
     nights = [DeviceNight(plan, counting(plan.id)) for plan in plans[-KEPT:]]
     borders = {name: _borders(failure, nights) for name, failure in found.items()}
-    return NamedFailures(found, reported, is_cut, borders)
+    return NamedFailures(found, reported, cut, borders, newest)
 
 
 def _borders(failure: NamedFailure, nights: Sequence[DeviceNight]) -> Borders:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ootci.model.alert import MAIN, NIGHTLY, Alert, Condition, Remembered, Standing
 from ootci.model.cluster import CHANCE, EXCUSED, Cause, Cluster
-from ootci.model.verdict import BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
+from ootci.model.verdict import BROKEN, FAILING, DeviceVerdict, Night, VerdictName, Verdicts
 
 PATIENCE: Mapping[VerdictName, int] = MappingProxyType({VerdictName.INFRA: 2, VerdictName.NEVER_RAN: 3})
 """Nights in a row after which a verdict gets an issue; one for all others. A machine may be offline for a night, and a
@@ -307,7 +307,15 @@ def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, events: Sequen
     # Clusters contain the stage of a suite that did not finish, but not its lost tests.
     parts = [part for event in broken for one in event.clusters for part in one.devices if part.device == item.device]
     is_whole = item.verdict is not VerdictName.LOST_TESTS or any(item.broke_at in part.first for part in parts)
-    return bool(broken) and all(event.is_told for event in broken) and is_whole
+    return bool(broken) and all(event.is_told for event in broken) and is_whole and not _is_cut(item, verdicts)
+
+
+def _is_cut(item: DeviceVerdict, verdicts: Verdicts) -> bool:
+    """Whether a device fails of something of which there is no cluster any more, because there were too many."""
+    if not verdicts.more_clusters:
+        return False
+    failing = {change.signature for change in item.changes if change.change in FAILING and not change.known}
+    return not failing.issubset({None, *(name for cluster in verdicts.clusters for name in cluster.names)})
 
 
 def _kind(verdict: VerdictName) -> str:

@@ -26,10 +26,15 @@ class Entry:
     path: str
 
 
-def search_index(entries: Iterable[Entry]) -> bytes:
-    """The script that brings the index, so that it works from `file://`, too; the first entries are kept."""
+def search_index(entries: Iterable[Entry], more: int = 0) -> bytes:
+    """The script that brings the index, so that it works from `file://`, too; the first entries are kept.
+
+    Args:
+        more: how many there are besides, which have no page.
+
+    """
     lines: list[str] = []
-    size = more = 0
+    size = 0
     for entry in entries:
         # ASCII only, so that no character ends a line of a script.
         line = json.dumps((entry.kind, entry.text, entry.path), separators=(",", ":"))

@@ -183,7 +183,7 @@ class _Pages:
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
         drawn = board(self._pages, self._builds, gone)
-        yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
+        yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn, names.cut)
         lives = Lives(self._places, self._lives, plans, self._builds)
         yield from lives.pages(self._pages)
         yield from self._failures(lives, names)
@@ -315,7 +315,7 @@ class _Pages:
         found = (Entry("device", f"{item.display_name} ({item.name})", device_path(item.name)) for item in devices)
         yield (
             f"{STATIC}/search-index.js",
-            search_index(chain(found, self._clusters.found(), names.found(), lives.found())),
+            search_index(chain(found, self._clusters.found(), names.found(), lives.found()), names.without_page),
         )
         yield from flaky_page(self._pages, self._flaky)
         yield known_page(self._pages, lives.of_entry)
@@ -324,7 +324,8 @@ class _Pages:
         file = devices_file(self._registry, self._verdicts, self._pages.runs, self._ages)
         rows, grid = by_urgency(file.devices), front_grid(self._verdicts, self._builds)
         nights = nights_of_each(self._registry, self._pages.judged, grid, self._pages.runs)
-        yield from front_page(self._pages, file, grid, nights, self._clusters.featured)
+        chosen = self._clusters.featured, self._clusters.more_featured
+        yield from front_page(self._pages, file, grid, nights, *chosen)
         if self._pages.canonical("") is not None:
             yield from link_pictures(self._verdicts, rows, groups_of(rows), nights)
         order = [row.device for row in rows]

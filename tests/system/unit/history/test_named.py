@@ -94,6 +94,7 @@ def test_of_names_without_end_those_seen_last_are_kept(monkeypatch: pytest.Monke
     found = nights("aaba")
     assert {item.signature: bin(item.nights) for item in found.found.values()} == {SAID["a"]: "0b1011"}
     assert found.is_cut
+    assert (bin(found.cut), found.newest) == ("0b100", {SAID["a"].id})
 
 
 def everything() -> StoredRun:

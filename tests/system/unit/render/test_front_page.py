@@ -11,6 +11,8 @@ from unit.render.sample import DEVICES, Sample, registered
 from unit.samples import device, night, on_release, plan, run
 from unit.stages.alert_nights import cluster, verdicts
 
+import ootci.stages.render.pages.clusters as clusters_module
+import ootci.stages.render.pages.front as front_module
 from ootci.model.cluster import Cause
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import step_summary
@@ -103,6 +105,20 @@ def test_the_failure_that_says_most_is_in_the_answer_with_range_and_command(
     (button,) = decision.find("button")
     assert str(button.attributes["data-copy"]).startswith("ootci bisect ")
     assert "hidden" in button.attributes
+
+
+def test_failures_without_a_page_are_counted_with_the_others(
+    rendered: Rendered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def left(**fields: object) -> int:
+        link = read(rendered(**fields) / "index.html").one("section", class_="also").find("li")[-1]
+        return int(link.text.removesuffix(" more").replace(",", ""))
+
+    monkeypatch.setattr(front_module, "SHOWN_CLUSTERS", 1)
+    count = left()
+    monkeypatch.setattr(clusters_module, "SHOWN", 1)
+    monkeypatch.setattr(clusters_module, "main_clusters", lambda _: {})
+    assert (left(), left(more_clusters=2963)) == (count, count + 2963)
 
 
 def test_what_breaks_no_device_is_the_cause_of_no_verdict() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from unit.render.sample import DEVICES, LETTERS, Sample, sample
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
 from unit.samples import device, four_nights, night
 
+import ootci.stages.render.site as site_module
+from ootci.history import named
+from ootci.history.named import named_failures
 from ootci.history.store import History
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, Trigger
@@ -170,6 +174,20 @@ def test_of_many_new_errors_a_nightly_names_some_and_counts_the_rest(
     page = nightly(rendered(sampled.history), 3)
     assert len(page.one("section", aria_labelledby="new").find("li")) == 4
     assert page.one("p", class_="cut").text == "6 more errors not named here"
+
+
+def test_of_a_night_whose_errors_are_not_all_kept_nobody_says_that_it_was_alone_or_silent(
+    sampled: Sample, rendered: Rendered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_module, "named_failures", lambda *run: replace(named_failures(*run), cut=1 << 11))
+    card = nightly(rendered(sampled.history), 11).one("section", aria_labelledby="broke")
+    assert "Only this device" not in card.text
+    assert "Not known" in card.text
+    monkeypatch.undo()
+    monkeypatch.setattr(named, "NAMES", 0)
+    card = nightly(rendered(sampled.history), 11).one("section", aria_labelledby="broke")
+    assert "No error text was reported" not in card.text
+    assert "Not all errors of that night are kept" in card.text
 
 
 def test_a_nightly_leads_to_the_one_before_and_the_one_after(site: Path) -> None:

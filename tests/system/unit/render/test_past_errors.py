@@ -10,12 +10,16 @@ from unit.render.sample import Sample
 from unit.render.sample_clusters import cluster, part
 from unit.render.sample_runs import NIGHTS, plan_id, run
 from unit.samples import changed, plan
+from unit.samples import run as one_run
 
+import ootci.history.named as named_module
 import ootci.stages.render.pages.clusters as clusters_module
 import ootci.stages.render.pages.past_errors as gone_module
-from ootci.history.named import KEPT, Border, Borders, NamedFailure, NamedFailures
+from ootci.history.named import KEPT, Border, Borders, NamedFailure, NamedFailures, named_failures
 from ootci.history.nights import mark_of
 from ootci.history.store import History
+from ootci.history.stored import stored
+from ootci.history.tables import TestTable
 from ootci.model.cluster import Cause, Mark, Signature
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName
@@ -134,6 +138,40 @@ def test_an_error_of_tonight_that_has_no_page_as_a_cluster_is_not_called_gone(
     for page in pages:
         assert page.one("h2", id="resolved").text == "Seen tonight"
         assert not any(words in page.text for words in ("Not seen", "Ended", "past nights"))
+
+
+def of_two(letters: str, monkeypatch: pytest.MonkeyPatch) -> Names:
+    """A device with an error on the second of three nights only; another, which keeps one name, has it on those nights
+    of which the letter is `f`, beside an error that comes first, and passes on the others.
+    """
+    monkeypatch.setattr(named_module, "NAMES", 1)
+    before, said = sorted((OLD, Signature.of("RuntimeError: another")), key=lambda item: item.id)
+    table, plans = TestTable(), [plan(number, ("one", "two")) for number in range(len(letters))]
+
+    def device(name: str, row: str, **signatures: Signature) -> DeviceFailures:
+        runs = {}
+        for number, letter in enumerate(row):
+            outcome = "failed" if letter == "f" else "passed"
+            made = one_run(number, name, integration=dict.fromkeys(signatures, outcome))
+            texts = {f"integration/test_x.py::{test}": item for test, item in signatures.items()}
+            runs[plans[number].id] = stored(made, table, texts if letter == "f" else {})
+        return DeviceFailures(name, named_failures(plans, runs.get), {})
+
+    devices = [device("one", "pfp", x=said), device("two", letters, x=said, y=before)]
+    return Names(devices, plans, frozenset((before.id,)))
+
+
+def test_what_another_device_has_beyond_the_names_that_are_kept_is_neither_gone_nor_resolved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ((_, page),) = of_two("ppp", monkeypatch).pages()
+    assert (page.is_resolved, page.is_tonight, page.is_cut) == (True, False, False)
+    for letters, is_tonight in (("pff", True), ("ppf", True), ("pfp", False)):
+        found = of_two(letters, monkeypatch)
+        ((_, page),) = found.pages()
+        assert (page.is_resolved, page.is_tonight, page.is_cut) == (False, is_tonight, True)
+        assert len(found.lately()[0]) == (not is_tonight)
+    assert found.cut == {plan(1).id: {"two"}}
 
 
 def test_those_seen_last_come_first_then_those_of_most_devices() -> None:

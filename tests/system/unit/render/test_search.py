@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.render.pages import read
+from unit.render.rendering import Rendered
+from unit.render.sample import Sample
 from unit.render.sample_clusters import ALIKE
 
 from ootci.stages.render import search
+from ootci.stages.render.pages import past_errors
 from ootci.stages.render.search import Entry, search_index
 
 _INDEX = re.compile(rb"globalThis\.searchIndex = \{ more: (\d+), entries: (\[\n.*\n\]) \};\n", re.DOTALL)
@@ -47,3 +51,19 @@ def test_what_is_too_much_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     script = search_index(Entry("test", f"a/test_{number}.py::t", "t/a/index.html") for number in range(9))
     assert len(entries(script)) == 2
     assert script.startswith(b"globalThis.searchIndex = { more: 7,")
+
+
+def test_errors_without_a_page_are_counted_as_not_looked_through(
+    sampled: Sample, rendered: Rendered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that nobody takes "0 found" for an answer."""
+    monkeypatch.setattr(past_errors, "PAGES", 1)
+    shown = rendered(sampled.history)
+    script = (shown / "static" / "search-index.js").read_bytes()
+    found = _INDEX.fullmatch(script)
+    assert found is not None
+    (note,) = [
+        text for item in read(shown / "c" / "index.html").find("p", class_="cut") if "a page" in (text := item.text)
+    ]
+    assert int(found[1]) > 1
+    assert f"{int(found[1])} names without one" in note

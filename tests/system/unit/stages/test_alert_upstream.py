@@ -10,9 +10,12 @@ from unit.stages.alert_nights import cluster, decided, done, verdicts
 
 from ootci.adapters.github_issues import Issue
 from ootci.model.cluster import Cause, Cluster
+from ootci.model.outcome import OutcomeName
+from ootci.model.verdict import Change, ChangeName
 from ootci.stages.alert import Act, remembered_in
 
 UPSTREAM = "RuntimeError: a kernel is gone"
+FAILED = OutcomeName.FAILED
 
 
 def _opened(**letters: str) -> tuple[Issue, ...]:
@@ -202,6 +205,21 @@ def test_a_device_that_has_failures_of_its_own_besides_has_its_own_issue() -> No
     both = [cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b"), cluster("its own", Cause.PLUGIN, 2, "a")]
     keys = [one.key for one in decided(verdicts({"a": "or", "b": "or"}, clusters=both), ()).actions]
     assert keys[1:] == ["device-broken/a"]
+
+
+def test_a_device_whose_other_failures_are_beyond_the_clusters_that_are_kept_has_its_own_issue() -> None:
+    both = cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")
+    found = verdicts({"a": "or", "b": "or"}, clusters=[both])
+    alike, other = (
+        Change(id=f"smoke/test_x.py::{name}", change=ChangeName.REGRESSION, before=None, after=FAILED, signature=text)
+        for name, text in (("test", both.signature.id), ("other", "of no cluster"))
+    )
+    devices = [
+        item.model_copy(update={"changes": (alike, other) if item.device == "a" else (alike,)})
+        for item in found.devices
+    ]
+    found = found.model_copy(update={"devices": tuple(devices), "more_clusters": 1})
+    assert [one.key for one in decided(found, ()).actions][1:] == ["device-broken/a"]
 
 
 @pytest.mark.parametrize("cause", [Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE])

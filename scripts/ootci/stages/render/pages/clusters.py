@@ -44,6 +44,10 @@ class ClustersFile(Published):
     """How many there are besides; absent where there are none."""
 
 
+def _is_featured(cluster: Cluster) -> bool:
+    return cluster.is_new or cluster.cause in UPSTREAM
+
+
 class Clusters:
     """The clusters of the newest nightly as pages show them."""
 
@@ -71,8 +75,13 @@ class Clusters:
     @property
     def featured(self) -> list[Cluster]:
         """The failures that are new or probably PyTorch's, the latter first."""
-        chosen = [item for item in self._shown if item.is_new or item.cause in UPSTREAM]
-        return sorted(chosen, key=lambda item: item.cause is not Cause.UPSTREAM)
+        return sorted(filter(_is_featured, self._shown), key=lambda item: item.cause is not Cause.UPSTREAM)
+
+    @property
+    def more_featured(self) -> int:
+        """How many of them have no page; all those count of which nothing is kept."""
+        without = (item for item in self._verdicts.clusters if item.signature.id not in self.names)
+        return sum(map(_is_featured, without)) + self._verdicts.more_clusters
 
     @cached_property
     def alike(self) -> Mapping[str, tuple[int, str | None]]:

@@ -141,12 +141,14 @@ def front_page(
     grid: NightGrid,
     nights: Mapping[str, NightsOf],
     clusters: Sequence[Cluster],
+    more_clusters: int = 0,
 ) -> Iterator[File]:
     """The front page and its file.
 
     Args:
         nights: the nights of each device, in the columns of the grid.
         clusters: the failures that are new or probably PyTorch's, the latter first.
+        more_clusters: how many there are besides, which have no page.
 
     """
     first = clusters[0] if clusters else None
@@ -160,6 +162,7 @@ def front_page(
         blocked=blocked_by(maker.verdicts.gate, rows),
         clusters=clusters,
         shown_clusters=SHOWN_CLUSTERS,
+        more_clusters=more_clusters,
         last_good=max(passed, default=None),
         bisect=bisect_command(first.devices) if first else None,
         issue=pytorch_issue(first, maker.canonical("")) if first else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
@@ -206,6 +206,7 @@ def nightly_pages(
     plans: Sequence[Plan],
     drawn: Mapping[str, object],
     withdrawn: Sequence[NightlyFile] = (),
+    cut: Mapping[str, Container[str]] = MappingProxyType({}),
 ) -> Iterator[File]:
     """A page for every nightly and the list of all, each with its file; of an old one the page has only counts.
 
@@ -213,6 +214,7 @@ def nightly_pages(
         nightlies: the nightlies, oldest first.
         drawn: the nights of all devices, for the list.
         withdrawn: those that do not count any more, whose addresses stay.
+        cut: by nightly, the devices of which not all errors on it are looked at.
 
     """
     entries: list[NightlyEntry] = []
@@ -226,7 +228,8 @@ def nightly_pages(
             yield maker.show(path, "old_nightly.html", **values, file=data[0], nights_listed=NIGHTS_LISTED)
         else:
             paused = VERDICTS[VerdictName.PAUSED]
-            yield maker.show(path, "nightly.html", **values, paused=paused, facts_of=nightly_facts, seen_nights=KEPT)
+            values |= {"paused": paused, "facts_of": nightly_facts, "seen_nights": KEPT, "not_kept": cut}
+            yield maker.show(path, "nightly.html", **values)
         yield data
 
     for number, night in enumerate(nightlies, 1):

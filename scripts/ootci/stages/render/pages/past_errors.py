@@ -80,6 +80,7 @@ class NameNights:
         open_on: how many devices are not known to have passed since.
         tests: the tests and stages of all rows that the rows list.
         is_tonight: whether the newest nightly has it.
+        is_cut: whether further devices may have had it since its first night, of which not all errors are kept.
         first: the first night with this error, of those that are looked at.
         is_open: whether earlier nights, which are not looked at, may have it, too.
         rows: the devices, latest failure first.
@@ -99,6 +100,7 @@ class NameNights:
     open_on: int
     tests: tuple[str, ...]
     is_tonight: bool
+    is_cut: bool
 
     @property
     def is_resolved(self) -> bool:
@@ -141,6 +143,8 @@ class Names:
         self._plans = plans[-KEPT:]
         self._counts = CommitCounts(plan.new_commits for plan in plans)
         self._has_earlier = len(plans) > KEPT
+        self._devices = devices
+        self._tonight = frozenset[str]().union(*(item.named.newest for item in devices))
         self._by_name: dict[str, list[tuple[DeviceFailures, NamedFailure]]] = {}
         for item in devices:
             for name, failure in item.named.found.items():
@@ -149,10 +153,16 @@ class Names:
         gone.sort(key=lambda name: (-self._nights(name).bit_length(), -len(self._by_name[name]), name))
         self._gone = gone[:PAGES]
         self._listed = frozenset((*current, *self._gone))
-        self.without_page = len(gone) - len(self._gone)
-        """Names that are too many for a page."""
+        self.without_page = len((self._by_name.keys() | self._tonight) - self._listed)
+        """Names that are too many for a page; those of past nights that are not looked at are not among them."""
         self.is_cut = any(item.named.is_cut for item in devices)
         """Whether a device had more names than are looked at."""
+        self.cut = {
+            plan.id: names
+            for number, plan in enumerate(self._plans)
+            if (names := frozenset(item.name for item in devices if item.named.cut >> number & 1))
+        }
+        """By nightly, the devices that had more names on it than are looked at."""
 
     def pages(self) -> Iterator[tuple[str, NameNights]]:
         """What the page of each name shows that is no cluster with a page, by the name's id, made one by one."""
@@ -228,8 +238,8 @@ class Names:
         return one_line(self._by_name[name][0][1].signature.text, 200)
 
     def _nights(self, name: str) -> int:
-        """The bits of the nights on which any device had this error."""
-        nights = 0
+        """The bits of the nights on which any device had this error, the newest also of one that is not looked at."""
+        nights = 1 << len(self._plans) - 1 if name in self._tonight else 0
         for _, failure in self._by_name[name]:
             nights |= failure.nights
         return nights
@@ -260,6 +270,7 @@ class Names:
             open_on=sum(both.ended.passed is None for _, both, _ in borders),
             tests=tuple(sorted({test for row in rows for test in row.failure.first})),
             is_tonight=last is self._plans[-1],
+            is_cut=any(item.named.cut >> start for item in self._devices if name not in item.named.found),
         )
 
     def _turn(self, borders: Iterable[tuple[str, Border, bool]], night: Plan) -> Turn | None:

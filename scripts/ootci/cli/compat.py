@@ -244,7 +244,8 @@ def _cell(item: Prediction) -> str:
     if item.wheel is None or item.forecast is Forecast.UNCHECKED:
         return "nothing public" if item.forecast is Forecast.NOTHING else str(item.forecast)
     counts = ((item.count(kind), letters) for kind, letters in _LETTERS.items())
-    return " + ".join(f"{count} {letters}" for count, letters in counts if count) or "0"
+    counted = (*((count, letters) for count, letters in counts), (item.more, "more"))
+    return " + ".join(f"{count} {letters}" for count, letters in counted if count) or "0"
 
 
 def _details(items: Sequence[Prediction], limit: int, *, markdown: bool) -> Iterator[str]:
@@ -257,6 +258,8 @@ def _details(items: Sequence[Prediction], limit: int, *, markdown: bool) -> Iter
             yield f"  - {_finding(finding, markdown=markdown)}"
         if len(item.findings) > limit:
             yield f"  {len(item.findings) - limit} more: --all-findings, or compat.json"
+        if item.more:
+            yield f"  {item.more} more that are not kept"
         for note in item.notes:
             yield f"  note: {one_line(note)}"
 

@@ -166,6 +166,8 @@ class Prediction(Record):
     """Whether the baseline is not from the plugin's metadata, but is the torch with the fewest missing symbols."""
     findings: tuple[Finding, ...] = ()
     """What is missing."""
+    more: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    """How many findings were left out because there were too many; absent where there are none."""
     checked: Checked = Checked()
     """How much was looked at."""
     notes: tuple[str, ...] = ()

@@ -60,6 +60,7 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
         baseline=str(baseline.version) if baseline else None,
         baseline_guessed=guessed,
         findings=findings[:SHOWN],
+        more=len(findings[SHOWN:]),
         checked=checked,
         notes=tuple(_notes(plugin, torch, baseline)),
     )

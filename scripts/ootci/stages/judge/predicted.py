@@ -95,7 +95,7 @@ def _device(nights: Sequence[_Night], verdict: DeviceVerdict, removals: Mapping[
     return DevicePrediction(
         device=verdict.device,
         predictions=tuple(item.model_copy(update={"findings": item.findings[:FINDINGS]}) for item in predictions),
-        more=len(nightly.findings[FINDINGS:]),
+        more=len(nightly.findings[FINDINGS:]) + nightly.more,
         since=_since(nights, verdict.device, removals) if nightly.forecast is Forecast.BREAK else None,
         explains=next((_part(item) for item in nightly.findings if _names(verdict, item)), None),
     )

@@ -298,6 +298,12 @@ def test_many_findings_are_cut_and_counted(tmp_path: Path) -> None:
     assert item.more == whole.more > 0
 
 
+def test_what_a_prediction_does_not_keep_is_counted_too(tmp_path: Path) -> None:
+    broken = _broken("one", "gone").model_copy(update={"more": 7})
+    (whole,) = _predicted(tmp_path, {0: (broken,)}).devices
+    assert len(whole.nightly.findings) + whole.more == 8
+
+
 def _import_broken(number: int, said: str) -> Run:
     made = run(number, "one", stages={"import": "failed"}, smoke={}, integration={})
     stages = tuple(item.model_copy(update={"reason": said}) if item.name == "import" else item for item in made.stages)

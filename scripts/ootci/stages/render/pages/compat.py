@@ -43,7 +43,7 @@ class NeededPart(Record):
     devices: dict[str, date]
     """By device whose plugin needs it, the first night of the streak of nights on which it did."""
     missing: bool
-    """Whether it is missing from the newest nightly with predictions."""
+    """Whether it is missing from the newest nightly with predictions, and among the findings that these keep."""
     removal: Annotated[Removal | None, Field(exclude_if=lambda found: found is None)] = None
     """When it was removed; absent where it is not missing, or was left out of the breaks."""
 
@@ -68,8 +68,9 @@ def symbols_page(maker: PageMaker, history: History, plans: Sequence[Plan]) -> I
     """The page of what plugins need, and its file; ``plans`` are oldest first."""
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
     nights = [(plan, compat) for plan, compat in found if compat is not None]
+    unmarked = any(item.more for item in nights[-1][1].predictions) if nights else False
     file = _file(nights, history, maker.registry, maker.verdicts.predicted)
-    yield maker.show("symbols/index.html", "symbols.html", page=file, parts=file.parts[:ROWS])
+    yield maker.show("symbols/index.html", "symbols.html", page=file, parts=file.parts[:ROWS], unmarked=unmarked)
     yield api_file("symbols.json", file)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import zipfile
 from collections.abc import Mapping
 from contextlib import closing
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from unit.stages.compat.predicting import MADE_FOR, SOURCES, Predict, predicted, texts
 from unit.stages.compat.wheels import COMMIT, compile_object, plugin_objects, torch_wheel, write_wheel
 
+from ootci.cli.compat import _cell, _details
 from ootci.model.compat import FindingKind, Forecast
 from ootci.stages.compat import TorchWheel, export_changes, needs_of, read_plugin, read_torch
 from ootci.stages.compat.objects import symbols_of
@@ -39,6 +41,17 @@ def test_symbols_that_are_gone_are_named_with_object_and_header(predict: Predict
     # Neither the weak one nor the one that another object of the plugin has is counted.
     assert found.checked.symbols == 3
     assert found.why.startswith("binary: 2 of 3 symbols gone")
+
+
+def test_findings_that_are_too_many_are_counted(
+    predict: Predict, objects: Mapping[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("ootci.stages.compat.predict"), "SHOWN", 1)
+    found = predict(objects)
+    assert found.why.startswith("binary: 2 of 3 symbols gone")
+    assert (len(found.findings), found.more) == (1, 1)
+    assert _cell(found) == "1 sym + 1 more"
+    assert "  1 more that are not kept" in list(_details([found], 9, markdown=False))
 
 
 def test_a_symbol_that_no_relocation_refers_to_is_not_needed(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from unit.render.pages import content, read
+from unit.render.pages import content, follow, read
 from unit.render.rendering import Rendered
 from unit.render.sample import Sample, registered
 from unit.render.sample_runs import NIGHTS, run
 from unit.samples import plan
 
+import ootci.stages.render.pages.lives as lives_module
 from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import VerdictName
@@ -108,3 +109,15 @@ def test_the_list_leads_to_every_file_and_every_file_to_its_page(site: Path) -> 
             path, _, anchor = urljoin(address, test["page"]).partition("#")
             assert path == urljoin(FILES, item["page"])
             assert page.find("section", id=anchor) or page.find("li", id=anchor)
+
+
+def test_a_link_to_a_test_without_a_row_leads_to_how_many_are_not_shown(
+    sampled: Sample, rendered: Rendered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lives_module, "ROWS", 1)
+    site = rendered(sampled.history)
+    pages = {path: read(path) for path in site.rglob("*.html")}
+    assert follow(site, pages) > 1000
+    last = pages[site / "t" / "integration" / "test_views" / "index.html"].one("main").find("p")[-1]
+    assert "not shown here" in last.text
+    assert last.find("span")

@@ -161,15 +161,15 @@ def of_two(letters: str, monkeypatch: pytest.MonkeyPatch) -> Names:
     return Names(devices, plans, frozenset((before.id,)))
 
 
-def test_what_another_device_has_beyond_the_names_that_are_kept_is_neither_gone_nor_resolved(
+def test_what_another_device_has_tonight_beyond_the_names_that_are_kept_is_not_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ((_, page),) = of_two("ppp", monkeypatch).pages()
-    assert (page.is_resolved, page.is_tonight, page.is_cut) == (True, False, False)
+    assert (page.is_tonight, page.is_cut) == (False, False)
     for letters, is_tonight in (("pff", True), ("ppf", True), ("pfp", False)):
         found = of_two(letters, monkeypatch)
         ((_, page),) = found.pages()
-        assert (page.is_resolved, page.is_tonight, page.is_cut) == (False, is_tonight, True)
+        assert (page.is_tonight, page.is_cut) == (is_tonight, True)
         assert len(found.lately()[0]) == (not is_tonight)
     assert found.cut == {plan(1).id: {"two"}}
 

@@ -223,6 +223,7 @@ class Lives:
                     file.page,
                     "life.html",
                     page=life,
+                    others=[anchor(test_id) for test_id in self._ever[file.page][len(life.tests) :]],
                     of=file.tests,
                     passing=passing,
                     runs=maker.runs,

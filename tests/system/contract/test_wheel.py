@@ -84,7 +84,7 @@ def _tracked(checkout: Path, folder: str) -> set[str]:
 
 def test_the_installed_tool_knows_its_version_and_schema(installed: Installed) -> None:
     assert installed.run("ootci", "--version").out == f"ootci, version {__version__}\n"
-    schema = installed.run("ootci", "device", "schema")
+    schema = installed.run("ootci", "schema", "device")
     assert (schema.code, json.loads(schema.out)["title"]) == (0, "A device file of pytorch-integration-tests")
 
 

@@ -243,9 +243,8 @@ def _row(name: tuple[str, str], items: Sequence[Prediction], torches: Sequence[s
 def _cell(item: Prediction) -> str:
     if item.wheel is None or item.forecast is Forecast.UNCHECKED:
         return "nothing public" if item.forecast is Forecast.NOTHING else str(item.forecast)
-    counts = ((item.count(kind), letters) for kind, letters in _LETTERS.items())
-    counted = (*((count, letters) for count, letters in counts), (item.more, "more"))
-    return " + ".join(f"{count} {letters}" for count, letters in counted if count) or "0"
+    counts = [*((item.count(kind), letters) for kind, letters in _LETTERS.items()), (item.more, "more")]
+    return " + ".join(f"{count} {letters}" for count, letters in counts if count) or "0"
 
 
 def _details(items: Sequence[Prediction], limit: int, *, markdown: bool) -> Iterator[str]:

@@ -62,9 +62,10 @@ class NamedFailures:
     """Every name of one device, or as many as are looked at if it ``is_cut``.
 
     Attributes:
+        found: by the name's id.
         reported: the bit of each of the newest nightlies that the device reported on.
         cut: the bit of each of them on which it had names that are left out.
-        borders: by name.
+        borders: by the name's id.
         newest: the ids of all its names on the newest nightly, also of those that are left out.
 
     """

@@ -124,6 +124,7 @@ class TestTable:
         self.tests: list[Test] = []
         self.by_capability: dict[str, list[int]] = {}
         """The rows of the tests of each capability."""
+        # What takes the states of each capability's tests out of those of all, and for how many tests it was made.
         self._chosen: list[tuple[str, Callable[[bytes], tuple[int, ...]]]] = []
         self._chosen_of = 0
         self._rows: dict[Test, int] = {}

@@ -46,9 +46,9 @@ def device_schema() -> str:
 
 
 def schemas() -> dict[str, str]:
-    """The schema of a device file, and of every file that the stages exchange, by its name; of events.jsonl, of a line.
+    """The schemas of a device file and of every file that the stages exchange, by its name.
 
-    Two are of output that is no file.
+    That of events.jsonl is of one line. Two are of output that is no file.
     """
     files = {kind.FILE: schema_text(TypeAdapter(kind), kind.FILE) for kind in STAGE_FILES}
     return {

@@ -154,8 +154,8 @@ def marked(text: str) -> Markup:
     errors = [number for number, line in enumerate(lines) if _ERROR_LINE.search(line)]
     # A log that is nothing but errors gains nothing from marks, and they must not make it much longer.
     chosen = set(errors[:MARKED_LINES])
-    pieces = groupby(enumerate(lines), lambda numbered: numbered[0] in chosen)
-    texts = ((is_error, escape("\n".join(line for _, line in found))) for is_error, found in pieces)
+    groups = groupby(range(len(lines)), chosen.__contains__)
+    texts = ((is_error, escape("\n".join(lines[number] for number in group))) for is_error, group in groups)
     return Markup("\n".join(f"<b>{text}</b>" if is_error else text for is_error, text in texts))  # noqa: S704 (escaped)
 
 

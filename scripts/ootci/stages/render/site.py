@@ -324,8 +324,7 @@ class _Pages:
         file = devices_file(self._registry, self._verdicts, self._pages.runs, self._ages)
         rows, grid = by_urgency(file.devices), front_grid(self._verdicts, self._builds)
         nights = nights_of_each(self._registry, self._pages.judged, grid, self._pages.runs)
-        chosen = self._clusters.featured, self._clusters.more_featured
-        yield from front_page(self._pages, file, grid, nights, *chosen)
+        yield from front_page(self._pages, file, grid, nights, self._clusters.featured, self._clusters.more_featured)
         if self._pages.canonical("") is not None:
             yield from link_pictures(self._verdicts, rows, groups_of(rows), nights)
         order = [row.device for row in rows]

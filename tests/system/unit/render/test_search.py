@@ -66,4 +66,4 @@ def test_errors_without_a_page_are_counted_as_not_looked_through(
         text for item in read(shown / "c" / "index.html").find("p", class_="cut") if "a page" in (text := item.text)
     ]
     assert int(found[1]) > 1
-    assert f"{int(found[1])} names without one" in note
+    assert f"{int(found[1])} have none" in note

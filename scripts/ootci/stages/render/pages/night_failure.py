@@ -83,7 +83,7 @@ def night_failures(
         }
     )
     devices = {item.device.name: item for item in registry}
-    of_plugins = {name: plugin_counts(told) for name, told in reports.items()}
+    of_plugins = {name: plugin_counts(reports.get(name, {})) for name in devices}
     failures = {}
     for plan_id, (is_new, broken) in chosen.items():
         error, failed = errors.get(plan_id, (None, {}))
@@ -97,7 +97,7 @@ def night_failures(
             devices=tuple(broken),
             error=error,
             device=name,
-            **dict(streak(devices[name].device, streaks[plan_id][name], told, counts, of_plugins.get(name))),
+            **dict(streak(devices[name].device, streaks[plan_id][name], told, counts, of_plugins[name])),
             commands=commands(devices[name], told.get(plan_id), tests),
         )
     return failures
@@ -108,7 +108,7 @@ def streak(
     ends: tuple[Night, Night | None],
     told: Mapping[str, NightReport | Run],
     counts: CommitCounts,
-    of_plugin: CommitCounts | None,
+    of_plugin: CommitCounts,
 ) -> BrokenStreak:
     """What is known of a broken streak.
 
@@ -129,9 +129,7 @@ def streak(
         first_bad=bad,
         last_good=last_good,
         pytorch=CommitRange(text=pytorch, address=commits_between(*builds), count=new) if pytorch else None,
-        plugin=plugin_range(
-            device, last_good, bad, of_plugin.between(plugin, bad.plugin_commit) if of_plugin else None
-        ),
+        plugin=plugin_range(device, last_good, bad, of_plugin.between(plugin, bad.plugin_commit)),
     )
 
 
